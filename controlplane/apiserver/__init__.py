@@ -1,0 +1,1 @@
+"""The API server: HTTPS, registry, identity and admission over an ordered store of JSON bytes."""
