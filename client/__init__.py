@@ -1,0 +1,20 @@
+"""The verbs: how every part of Orlop talks to a Kubernetes API server.
+
+Agent, scheduler and controllers reach the API through this room and nothing else; there are no private doors. It knows the nouns of `api` and the
+wire, never who calls it or what for.
+
+Import from the modules, each of which is one concept:
+
+===================  =========================================================================
+`interface`          `Client`, the surface that code is written against; `WatchEvent`, `PatchKind`
+`rest`               `ApiClient`, that surface over HTTPS
+`fake`               `FakeApiServer` and `FakeClient`, that surface in memory, with faults on demand
+`kubeconfig`         where the server is and who we are
+`clock`              time, handed in: `SystemClock`, and `FakeClock`, which jumps by itself
+`informer`           a local, indexed, always current copy of a kind; `InformerFactory` shares them
+`workqueue`          what to reconcile next; `controller` runs workers over it
+`leaderelection`     one of several replicas at work, by Lease
+`events`             `EventRecorder`: tell the user, without ever blocking
+`errors`             what can go wrong between us and the server
+===================  =========================================================================
+"""
