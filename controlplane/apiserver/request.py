@@ -35,7 +35,7 @@ class RequestInfo:
 
     `verb` is get, list, watch, create, update, patch, delete or deletecollection for resources, and the lower-case
     HTTP method for other paths. `resource` is the plural; `name` is also set for a list or watch that a field selector
-    narrows to one `metadata.name`.
+    narrows to one `metadata.name`. `field_equals` are the (field, value) pairs a list or watch is narrowed to.
     """
 
     verb: str
@@ -47,6 +47,7 @@ class RequestInfo:
     name: str = ""
     path: str = ""
     is_resource: bool = False
+    field_equals: tuple[tuple[str, str], ...] = ()
 
 
 class ObjectReader(Protocol):
