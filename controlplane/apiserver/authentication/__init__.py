@@ -1,0 +1,1 @@
+"""Authentication: who asks. Certificates, service-account tokens, impersonation; anonymous for health alone."""

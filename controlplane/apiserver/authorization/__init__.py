@@ -1,0 +1,1 @@
+"""Authorization: may this user do this? Node authorizer and RBAC, as decisions without side effects."""
