@@ -1,7 +1,7 @@
 """The verbs: how every part of Orlop talks to a Kubernetes API server.
 
-Agent, scheduler and controllers reach the API through this room and nothing else; there are no private doors. It knows the nouns of `api` and the
-wire, never who calls it or what for.
+Agent, scheduler and controllers reach the API through this room and nothing else; there are no private doors. It
+knows the nouns of `api` and the wire, never who calls it or what for.
 
 Import from the modules, each of which is one concept:
 

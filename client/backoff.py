@@ -1,4 +1,7 @@
-"""How long to wait before the next try: exponential, bounded, with jitter. Pure arithmetic; whoever waits does so by a clock."""
+"""How long to wait before the next try: exponential, bounded, with jitter.
+
+Pure arithmetic; whoever waits does so by a clock.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ import random
 class Backoff:
     """Successive delays in seconds: `first`, then `factor` times the one before, up to `limit`.
 
-    Each delay is stretched by a random share of up to `jitter`, so that clients which lost a server together do not come back together.
+    Each delay is stretched by a random share of up to `jitter`, so that clients which lost a server together do not
+    come back together.
     """
 
     def __init__(
@@ -33,7 +37,10 @@ class Backoff:
 
 
 class TokenBucket:
-    """A bucket that holds `burst` tokens and regains `rate` of them a second. The caller tells the time, in seconds of one monotonic clock."""
+    """A bucket that holds `burst` tokens and regains `rate` of them a second.
+
+    The caller tells the time, in seconds of one monotonic clock.
+    """
 
     def __init__(self, rate: float, burst: int) -> None:
         self._rate = rate

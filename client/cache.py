@@ -1,12 +1,13 @@
 """An indexed store of objects in memory, by namespace and name.
 
-Nothing but a data structure: it knows neither watches nor handlers. What it holds is shared by all readers and must be treated as immutable; copy with
-`api.codec.deepcopy` before a change.
+Nothing but a data structure: it knows neither watches nor handlers. What it holds is shared by all readers and must
+be treated as immutable; copy with `api.codec.deepcopy` before a change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import builtins
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 from api import meta_v1 as meta
@@ -24,10 +25,10 @@ class Lister(Protocol[T_co]):
     def get(self, namespace: str, name: str) -> T_co | None:
         """One object, or None; `namespace` is "" for what lives in none."""
 
-    def list(self, namespace: str | None = None, selector: LabelSelector | None = None) -> list[T_co]:
+    def list(self, namespace: str | None = None, selector: LabelSelector | None = None) -> builtins.list[T_co]:
         """All objects, of one namespace if one is named, that match the selector if one is given."""
 
-    def by_index(self, name: str, value: str) -> list[T_co]:
+    def by_index(self, name: str, value: str) -> builtins.list[T_co]:
         """The objects that an index files under a value."""
 
 
@@ -50,28 +51,31 @@ class ObjectCache(Generic[T]):
     def __contains__(self, key: Key) -> bool:
         return key in self._objects
 
-    def keys(self) -> list[Key]:
-        return list(self._objects)
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._objects)
 
     def get(self, namespace: str, name: str) -> T | None:
         return self._objects.get((namespace, name))
 
-    def list(self, namespace: str | None = None, selector: LabelSelector | None = None) -> list[T]:
+    def list(self, namespace: str | None = None, selector: LabelSelector | None = None) -> builtins.list[T]:
         found = self._objects if namespace is None else self._namespaces.get(namespace, {})
         if selector is None:
             return list(found.values())
         return [obj for obj in found.values() if selector.matches(obj.metadata.labels)]
 
-    def by_index(self, name: str, value: str) -> list[T]:
+    def by_index(self, name: str, value: str) -> builtins.list[T]:
         """Raises KeyError for an index that was never added."""
         return list(self._indexes[name][1].get(value, {}).values())
 
-    def index_values(self, name: str) -> list[str]:
+    def index_values(self, name: str) -> builtins.list[str]:
         """All values an index knows at the moment."""
         return list(self._indexes[name][1])
 
     def add_index(self, name: str, function: IndexFunction[T]) -> None:
-        """File every object, present and to come, under the values the function gives. Raises ValueError for a name that is taken."""
+        """File every object, present and to come, under the values the function gives.
+
+        Raises ValueError for a name that is taken.
+        """
         if name in self._indexes:
             raise ValueError(f'index "{name}" exists already')
         index: dict[str, dict[Key, T]] = {}

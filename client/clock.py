@@ -1,8 +1,9 @@
 """Time, handed in.
 
-Code that decides by time takes a `Clock` and never looks at the machine's: monotonic seconds for durations and deadlines, wall seconds only for stamps
-that people read. `SystemClock` is the real one. `FakeClock` lives in a test or a simulation: it stands still while anything can still run, and jumps to
-the next deadline once every task waits, so that an hour of back-off takes a millisecond and the same run always takes the same course.
+Code that decides by time takes a `Clock` and never looks at the machine's: monotonic seconds for durations and
+deadlines, wall seconds only for stamps that people read. `SystemClock` is the real one. `FakeClock` lives in a test
+or a simulation: it stands still while anything can still run, and jumps to the next deadline once every task waits,
+so that an hour of back-off takes a millisecond and the same run always takes the same course.
 """
 
 from __future__ import annotations
@@ -114,8 +115,9 @@ class _FakeTimeout:
 class FakeClock:
     """A clock for tests that jumps by itself to the next deadline when all tasks wait (trio's autojump, for asyncio).
 
-    `threshold` is how long, in real seconds, the loop must be idle before a jump: zero when everything is in this process; a little when a thread, a
-    socket or a child process also has a say, since the loop cannot see that they are busy. With `autojump=False` only `advance` moves time.
+    `threshold` is how long, in real seconds, the loop must be idle before a jump: zero when everything is in this
+    process; a little when a thread, a socket or a child process also has a say, since the loop cannot see that they
+    are busy. With `autojump=False` only `advance` moves time.
 
     It needs asyncio's own event loop: uvloop does not tell whether a callback is waiting.
     """
@@ -195,7 +197,9 @@ class FakeClock:
             asyncio.get_running_loop().call_soon(self._probe)
 
     def _probe(self) -> None:
-        """Run between other callbacks; idle is when two rounds in a row, with a look at the sockets between, found none."""
+        """Run between other callbacks; idle is when two rounds in a row, with a look at the sockets between, found
+        none.
+        """
         loop = asyncio.get_running_loop()
         try:
             busy = bool(loop._ready)  # type: ignore[attr-defined]

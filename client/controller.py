@@ -1,6 +1,7 @@
 """The loop every controller runs: take a key, reconcile, come back if it failed.
 
-It knows keys and outcomes, never objects. What goes wrong with one key is logged and retried with back-off, and touches no other key.
+It knows keys and outcomes, never objects. What goes wrong with one key is logged and retried with back-off, and
+touches no other key.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ log = logging.getLogger(__name__)
 async def run_workers(queue: WorkQueue[K], reconcile: Callable[[K], Awaitable[float | None]], workers: int = 1) -> None:
     """Reconcile keys with so many workers until the queue is shut down or the task is cancelled.
 
-    `reconcile` returns None, or the seconds after which it wants to see the key again. When it raises, the key returns with exponential back-off.
+    `reconcile` returns None, or the seconds after which it wants to see the key again. When it raises, the key
+    returns with exponential back-off.
     """
     async with asyncio.TaskGroup() as group:
         for _ in range(workers):

@@ -1,8 +1,8 @@
 """What can go wrong between us and an API server.
 
-An answer that says no is `api.errors.StatusError`, which belongs to the nouns. This module holds the rest: no answer, or one that makes no sense. The
-exceptions of aiohttp, ssl and asyncio are turned into these in one place (`client.transport`), so that no caller needs to know which HTTP library is
-below.
+An answer that says no is `api.errors.StatusError`, which belongs to the nouns. This module holds the rest: no answer,
+or one that makes no sense. The exceptions of aiohttp, ssl and asyncio are turned into these in one place
+(`client.transport`), so that no caller needs to know which HTTP library is below.
 
 ::
 

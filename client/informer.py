@@ -1,8 +1,9 @@
 """A local copy of a kind that is always current, and word of every change to it.
 
-An `Informer` feeds a cache from a reflector and tells its handlers, in order, of each object that appears, changes or goes. Whatever was missed while the
-connection was down is made up for: after a gap the cache is compared with a fresh list, and handlers hear of each difference, of deletions too.
-`InformerFactory` makes sure that one process holds one copy.
+An `Informer` feeds a cache from a reflector and tells its handlers, in order, of each object that appears, changes or
+goes. Whatever was missed while the connection was down is made up for: after a gap the cache is compared with a fresh
+list, and handlers hear of each difference, of deletions too. `InformerFactory` makes sure that one process holds one
+copy.
 
 Objects are decoded once and shared by all; treat them as immutable. While nothing changes, an informer does nothing.
 """
@@ -10,6 +11,7 @@ Objects are decoded once and shared by all; treat them as immutable. While nothi
 from __future__ import annotations
 
 import asyncio
+import builtins
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,7 +37,8 @@ class _Handler(Generic[T]):
 class Informer(Generic[T]):
     """The objects of one class and selection, mirrored.
 
-    `transform` may trim each object before it is kept (drop managed fields, say); it must keep name, namespace, UID and resource version.
+    `transform` may trim each object before it is kept (drop managed fields, say); it must keep name, namespace, UID
+    and resource version.
     """
 
     def __init__(
@@ -90,8 +93,9 @@ class Informer(Generic[T]):
     ) -> None:
         """Hear of every change; of what is there already, at once by `on_add`.
 
-        Handlers are called on the event loop and must neither block nor raise: they put keys into work queues. `on_delete` gets the last state known, which
-        after a gap may be older than the object's real end. An object that was replaced by another of the same name is told as deleted, then added.
+        Handlers are called on the event loop and must neither block nor raise: they put keys into work queues.
+        `on_delete` gets the last state known, which after a gap may be older than the object's real end. An object
+        that was replaced by another of the same name is told as deleted, then added.
         """
         self._handlers.append(_Handler(on_add, on_update, on_delete))
         if on_add is not None:
@@ -102,7 +106,7 @@ class Informer(Generic[T]):
         """One object, or None; `namespace` is "" for what lives in none."""
         return self._cache.get(namespace, name)
 
-    def list(self, namespace: str | None = None, selector: LabelSelector | None = None) -> list[T]:
+    def list(self, namespace: str | None = None, selector: LabelSelector | None = None) -> builtins.list[T]:
         """All objects, of one namespace if one is named, that match the selector if one is given."""
         return self._cache.list(namespace, selector)
 
@@ -110,13 +114,13 @@ class Informer(Generic[T]):
         """File objects under the values the function gives."""
         self._cache.add_index(name, function)
 
-    def by_index(self, name: str, value: str) -> list[T]:
+    def by_index(self, name: str, value: str) -> builtins.list[T]:
         """The objects that an index files under a value."""
         return self._cache.by_index(name, value)
 
     def _replace(self, items: Sequence[T]) -> None:
         present = {key_of(item) for item in items}
-        for key in self._cache.keys():
+        for key in list(self._cache):
             if key not in present:
                 self._gone(key)
         for item in items:

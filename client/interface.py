@@ -1,7 +1,7 @@
 """The surface of an API client: what agent, scheduler, controllers and commands are written against.
 
-`client.rest.ApiClient` speaks it over HTTPS, `client.fake.FakeClient` in memory. One small generic surface, parametrised by the class of the object:
-there is no code per resource anywhere in this room.
+`client.rest.ApiClient` speaks it over HTTPS, `client.fake.FakeClient` in memory. One small generic surface,
+parametrised by the class of the object: there is no code per resource anywhere in this room.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class WatchEvent(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ObjectList(Generic[T]):
-    """One page of a list: its items, the revision it is a snapshot of, and the token for the next page ("" at the end)."""
+    """One page of a list: its items, the revision it is a snapshot of, and the token for the next page ("" at the
+    end).
+    """
 
     items: list[T]
     resource_version: str
@@ -54,8 +56,9 @@ class ObjectList(Generic[T]):
 class Client(Protocol):
     """The verbs of the Kubernetes API.
 
-    Every call has a deadline and raises `api.errors.StatusError` when the server refuses, `client.errors.Unreachable` when there is no answer. Objects that
-    come back belong to the caller; the namespace of an object that is sent is read from its metadata, where `namespace` does not say otherwise.
+    Every call has a deadline and raises `api.errors.StatusError` when the server refuses, `client.errors.Unreachable`
+    when there is no answer. Objects that come back belong to the caller; the namespace of an object that is sent is
+    read from its metadata, where `namespace` does not say otherwise.
     """
 
     async def get(self, cls: type[T], name: str, namespace: str = "") -> T:
@@ -78,10 +81,13 @@ class Client(Protocol):
         """Create an object; `generate_name` is honoured."""
 
     async def update(self, obj: T, *, dry_run: bool = False) -> T:
-        """Replace an object, except its status; a resource version in it must be the current one (409 Conflict else)."""
+        """Replace an object but for its status. A resource version in it must be the current one (else 409)."""
 
     async def update_status(self, obj: T) -> T:
         """Replace the status alone."""
+
+    async def update_subresource(self, obj: T, subresource: str) -> T:
+        """Replace what a subresource governs, sending the whole object: namespaces/finalize, pods/resize."""
 
     async def patch(
         self,

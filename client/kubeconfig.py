@@ -1,8 +1,9 @@
 """Where the API server is and who we are: kubeconfig files, and the service account of a pod.
 
-The file format is kubectl's (client.authentication and `v1 Config`), in YAML or JSON. Several files merge as kubectl merges them: for each name the first
-file that has it wins, and the first `current-context` that is set. Exec and auth-provider plugins are not run: an entry that relies on one is refused with
-words, not ignored. Nothing here opens a connection.
+The file format is kubectl's (client.authentication and `v1 Config`), in YAML or JSON. Several files merge as kubectl
+merges them: for each name the first file that has it wins, and the first `current-context` that is set. Exec and
+auth-provider plugins are not run: an entry that relies on one is refused with words, not ignored. Nothing here opens
+a connection.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ SERVICE_ACCOUNT_DIR = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 class Config:
     """All it takes to reach one API server as one user.
 
-    PEM material is held as bytes, files having been read at load time, except `token_file`: projected tokens rotate and are read again as they age.
+    PEM material is held as bytes, files having been read at load time, except `token_file`: projected tokens rotate
+    and are read again as they age.
     """
 
     server: str
@@ -55,7 +57,8 @@ def default_paths(environ: Mapping[str, str] = os.environ) -> list[Path]:
 def load(*paths: str | os.PathLike[str], context: str = "") -> Config:
     """Merge kubeconfig files and resolve one context (the current one unless named).
 
-    With no path given, the default ones are used. Files that do not exist are passed over as long as one does. Raises ConfigError.
+    With no path given, the default ones are used. Files that do not exist are passed over as long as one does. Raises
+    ConfigError.
     """
     candidates = [Path(path) for path in paths] or default_paths()
     present = [path for path in candidates if path.exists()]
@@ -65,7 +68,10 @@ def load(*paths: str | os.PathLike[str], context: str = "") -> Config:
 
 
 def in_cluster(directory: Path = SERVICE_ACCOUNT_DIR, environ: Mapping[str, str] = os.environ) -> Config:
-    """The configuration of a pod: its service account, and the `kubernetes` Service from the environment. Raises ConfigError."""
+    """The configuration of a pod: its service account, and the `kubernetes` Service from the environment.
+
+    Raises ConfigError.
+    """
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "443")
     token_file = directory / "token"
     if not host or not token_file.exists():
@@ -90,18 +96,16 @@ def render(config: Config, *, cluster: str = "orlop", user: str = "admin") -> by
         cluster_entry["tls-server-name"] = config.tls_server_name
     if config.proxy_url:
         cluster_entry["proxy-url"] = config.proxy_url
-    user_entry: dict[str, Any] = {}
+    secrets = {
+        "token": config.token,
+        "tokenFile": config.token_file,
+        "username": config.username,
+        "password": config.password,
+    }
+    user_entry = {key: value for key, value in secrets.items() if value}
     if config.client_certificate:
         user_entry["client-certificate-data"] = _b64(config.client_certificate)
         user_entry["client-key-data"] = _b64(config.client_key)
-    for key, value in (
-        ("token", config.token),
-        ("tokenFile", config.token_file),
-        ("username", config.username),
-        ("password", config.password),
-    ):
-        if value:
-            user_entry[key] = value
     context_entry = {"cluster": cluster, "user": user}
     if config.namespace != "default":
         context_entry["namespace"] = config.namespace
@@ -118,7 +122,10 @@ def render(config: Config, *, cluster: str = "orlop", user: str = "admin") -> by
 
 
 def ssl_context(config: Config) -> ssl.SSLContext:
-    """A client-side TLS context: at least TLS 1.2, HTTP/1.1 only, the configured CA instead of the system's. Raises ConfigError."""
+    """A client-side TLS context: at least TLS 1.2, HTTP/1.1 only, the configured CA instead of the system's.
+
+    Raises ConfigError.
+    """
     try:
         context = ssl.create_default_context(cadata=config.ca.decode() if config.ca else None)
         context.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -21,7 +21,10 @@ def collection(resource: Resource, namespace: str = "") -> str:
 
 
 def item(resource: Resource, namespace: str, name: str, subresource: str = "") -> str:
-    """The path of one object, or of a subresource of it. Raises ValueError where name or namespace is missing: the path would mean something else."""
+    """The path of one object, or of a subresource of it.
+
+    Raises ValueError where name or namespace is missing: the path would mean something else.
+    """
     if not name:
         raise ValueError(f"{resource.plural}: a name is required")
     if resource.namespaced and not namespace:

@@ -1,7 +1,7 @@
 """List, then watch, for ever: the course of one kind's changes, whatever happens to the connection.
 
-The reflector decides when to list, when to resume and when to wait; what the changes mean to a cache is the business of its sink. It never gives up and
-never goes silent: each failure is logged once and followed by a longer pause.
+The reflector decides when to list, when to resume and when to wait; what the changes mean to a cache is the business
+of its sink. It never gives up and never goes silent: each failure is logged once and followed by a longer pause.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class Reflector(Generic[T]):
         items, revision = await self._list_all()
         number = _number(revision)
         if number < self._newest and self._stale_lists < STALE_LISTS_REFUSED:
-            # A replica that lags behind. To believe it would mean to undo what handlers were told. A restored backup looks the same, hence the limit.
+            # A replica that lags behind. To believe it would mean to undo what handlers were told. A restored backup
+            # looks the same, hence the limit.
             self._stale_lists += 1
             raise StaleList(f"list {self._cls.__name__}: revision {number} is older than {self._newest}, seen before")
         self._stale_lists = 0

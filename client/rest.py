@@ -1,6 +1,7 @@
 """`ApiClient`: the surface of `client.interface` over HTTPS.
 
-Turns verbs and classes into paths and bytes, and answers into objects. It keeps no state but its connections; caches are the informers' business.
+Turns verbs and classes into paths and bytes, and answers into objects. It keeps no state but its connections; caches
+are the informers' business.
 """
 
 from __future__ import annotations
@@ -126,6 +127,9 @@ class ApiClient:
 
     async def update_status(self, obj: T) -> T:
         return await self._put(obj, "status", False)
+
+    async def update_subresource(self, obj: T, subresource: str) -> T:
+        return await self._put(obj, subresource, False)
 
     async def _put(self, obj: T, subresource: str, dry_run: bool) -> T:
         meta_ = obj.metadata

@@ -1,10 +1,11 @@
 """One exchange with an API server over HTTP: connections, deadlines, retries, and the mapping of errors.
 
-This is the only module that knows aiohttp. It knows paths and bytes, not objects. Errors of the lower libraries become `client.errors` here, and answers
-that say no become `api.errors.StatusError`; nowhere else.
+This is the only module that knows aiohttp. It knows paths and bytes, not objects. Errors of the lower libraries
+become `client.errors` here, and answers that say no become `api.errors.StatusError`; nowhere else.
 
-What is retried: an answer that says "later" (429, or 503 with Retry-After), since the server states that it did nothing. A connection that breaks is not
-retried, save for aiohttp's own second try on a kept-alive connection that the server closed before it answered.
+What is retried: an answer that says "later" (429, or 503 with Retry-After), since the server states that it did
+nothing. A connection that breaks is not retried, save for aiohttp's own second try on a kept-alive connection that
+the server closed before it answered.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Answer:
 class Transport:
     """A pool of connections to one API server under one identity.
 
-    `connections` bounds the plain requests in flight; watches have a pool of their own without a bound, so that many informers never starve a write.
+    `connections` bounds the plain requests in flight; watches have a pool of their own without a bound, so that many
+    informers never starve a write.
     """
 
     def __init__(
@@ -103,7 +105,8 @@ class Transport:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a GET whose answer keeps coming; yields its chunks as they arrive.
 
-        The answer must begin within the transport's timeout; `idle` is how many seconds may pass without a byte afterwards.
+        The answer must begin within the transport's timeout; `idle` is how many seconds may pass without a byte
+        afterwards.
         """
         what = f"GET {path}"
         session = self._session_for_streams()

@@ -1,7 +1,7 @@
 """From the bytes of a watch to its events.
 
-A watch is one JSON document a line. Lines may be of any length (a ConfigMap of 1 MiB makes one of more than that) and come in pieces of any size, so the
-framing here neither limits a line nor looks at a byte twice.
+A watch is one JSON document a line. Lines may be of any length (a ConfigMap of 1 MiB makes one of more than that) and
+come in pieces of any size, so the framing here neither limits a line nor looks at a byte twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _types = {kind.value: kind for kind in EventType}
 
 
 async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Cut a stream of chunks into lines, without their ends. A last line that has no end was cut off, and is dropped."""
+    """Cut a stream of chunks into lines, without their ends. A last line without an end was cut off: it is dropped."""
     pending: list[bytes] = []
     async for chunk in chunks:
         first, *rest = chunk.split(b"\n")

@@ -1,8 +1,8 @@
 """What to reconcile next.
 
-A work queue holds keys, not events: however often a key is added before a worker takes it, it is worked on once; and it is never worked on by two workers
-at a time, since a key added meanwhile waits until the first is done with it. A key that failed comes back later and later. The queue knows neither objects
-nor reconcilers.
+A work queue holds keys, not events: however often a key is added before a worker takes it, it is worked on once; and
+it is never worked on by two workers at a time, since a key added meanwhile waits until the first is done with it. A
+key that failed comes back later and later. The queue knows neither objects nor reconcilers.
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ class QueueMetrics:
 
 
 class RetryLimiter(Generic[K]):
-    """When a failed key may come back: per key exponential, and all keys together no faster than a token bucket allows.
+    """When a failed key may come back: per key exponential, and all keys together no faster than a token bucket
+    allows.
 
-    The figures are those of upstream's default controller rate limiter: 5 ms doubling to 1,000 s; 10 a second with bursts of 100.
+    The figures are those of upstream's default controller rate limiter: 5 ms doubling to 1,000 s; 10 a second with
+    bursts of 100.
     """
 
     def __init__(self, *, first: float = 0.005, limit: float = 1000.0, rate: float = 10.0, burst: int = 100) -> None:
