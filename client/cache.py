@@ -14,21 +14,20 @@ from api import meta_v1 as meta
 from api.selectors import LabelSelector
 
 T = TypeVar("T", bound=meta.Object)
-T_co = TypeVar("T_co", bound=meta.Object, covariant=True)
 Key = tuple[str, str]
 IndexFunction = Callable[[T], Iterable[str]]
 
 
-class Lister(Protocol[T_co]):
+class Lister(Protocol[T]):
     """Read access to a set of objects of one kind."""
 
-    def get(self, namespace: str, name: str) -> T_co | None:
+    def get(self, namespace: str, name: str) -> T | None:
         """One object, or None; `namespace` is "" for what lives in none."""
 
-    def list(self, namespace: str | None = None, selector: LabelSelector | None = None) -> builtins.list[T_co]:
+    def list(self, namespace: str | None = None, selector: LabelSelector | None = None) -> builtins.list[T]:
         """All objects, of one namespace if one is named, that match the selector if one is given."""
 
-    def by_index(self, name: str, value: str) -> builtins.list[T_co]:
+    def by_index(self, name: str, value: str) -> builtins.list[T]:
         """The objects that an index files under a value."""
 
 

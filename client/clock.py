@@ -106,10 +106,10 @@ class _FakeTimeout:
 
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
+    ) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        return await self._inner.__aexit__(kind, value, traceback)
+        await self._inner.__aexit__(kind, value, traceback)
 
 
 class FakeClock:

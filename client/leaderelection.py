@@ -66,8 +66,7 @@ class LeaderElector:
     @property
     def holder(self) -> str:
         """Who held the Lease when last looked at; "" for nobody."""
-        spec = self._seen.spec if self._seen is not None else None
-        return (spec.holder_identity or "") if spec is not None else ""
+        return (self._seen.spec.holder_identity or "") if self._seen is not None else ""
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Wait for the Lease, then run `lead` for as long as it is held.
@@ -131,7 +130,7 @@ class LeaderElector:
             self._observe(await self._client.create(fresh))
             return True
         self._observe(lease)
-        spec = lease.spec or coordination.LeaseSpec()
+        spec = lease.spec
         holder = spec.holder_identity or ""
         duration = float(spec.lease_duration_seconds or self._terms.duration)
         if holder not in ("", self._identity) and self._clock.monotonic() < self._seen_at + duration:
@@ -162,10 +161,8 @@ class LeaderElector:
         if self.holder != self._identity or self._seen is None:
             return
         lease = self._seen
-        spec = lease.spec or coordination.LeaseSpec()
-        spec.holder_identity = ""
-        spec.lease_duration_seconds = 1
-        lease.spec = spec
+        lease.spec.holder_identity = ""
+        lease.spec.lease_duration_seconds = 1
         try:
             async with self._clock.timeout(self._terms.retry_period):
                 await self._client.update(lease)

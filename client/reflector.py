@@ -19,7 +19,6 @@ from client.errors import ClientError
 from client.interface import Client, EventType, ObjectList, WatchEvent
 
 T = TypeVar("T", bound=meta.Object)
-T_contra = TypeVar("T_contra", bound=meta.Object, contravariant=True)
 
 log = logging.getLogger(__name__)
 
@@ -29,13 +28,13 @@ HEALTHY_AFTER = 10.0  # seconds a watch must last to count as success without a 
 STALE_LISTS_REFUSED = 5
 
 
-class Sink(Protocol[T_contra]):
+class Sink(Protocol[T]):
     """Where the changes go. Both calls are synchronous: a reflector never runs ahead of its sink."""
 
-    def replace(self, items: Sequence[T_contra]) -> None:
+    def replace(self, items: Sequence[T]) -> None:
         """This is the whole truth as of now."""
 
-    def apply(self, event: WatchEvent[T_contra]) -> None:
+    def apply(self, event: WatchEvent[T]) -> None:
         """This has changed."""
 
 
