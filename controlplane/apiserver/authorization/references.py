@@ -14,8 +14,9 @@ from api import core_v1 as core
 Reference = tuple[str, str, str]
 
 
-def claim_names(pod: core.Pod) -> list[str | None]:
-    return [status.resource_claim_name for status in pod.status.resourceclaim_names]
+def claim_names(pod: core.Pod) -> list[str]:
+    """The resource claims made for *pod* from templates, as its status names them."""
+    return [status.resource_claim_name for status in pod.status.resource_claim_statuses if status.resource_claim_name]
 
 
 def references_of(pod: core.Pod) -> Iterator[Reference]:

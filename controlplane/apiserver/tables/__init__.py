@@ -1,0 +1,1 @@
+"""Server-side printing: objects as the tables that ``kubectl get`` shows."""
