@@ -1,7 +1,8 @@
 """What the runtime says of a pod: its sandboxes and containers, as plain values.
 
-The planner and the status code read these and nothing else of the runtime, so that neither knows CRI. Order is by attempt, newest first, never by the wall
-clock: a machine that boots in 1970 and is then corrected must not take an old sandbox for the newest.
+The planner and the status code read these and nothing else of the runtime, so that neither knows CRI. Order is by
+attempt, newest first, never by the wall clock: a machine that boots in 1970 and is then corrected must not take an
+old sandbox for the newest.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class ObservedUser:
 
 @dataclass(frozen=True, slots=True)
 class ObservedContainer:
-    """One attempt at one container. Times are wall seconds since the epoch, 0 when it has not happened; for stamps only."""
+    """One attempt at one container. Times are wall seconds since the epoch, 0 when it has not happened; for stamps
+    only.
+    """
 
     id: str
     name: str
@@ -52,8 +55,6 @@ class ObservedContainer:
     hash: str = ""
     """`agent.pods.identity.container_hash` at the time of creation; empty when it was not recorded."""
     user: ObservedUser | None = None
-    image_missing: bool = False
-    """The runtime no longer has the image; the container is there nonetheless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,10 @@ class ObservedPod:
     sandboxes: tuple[ObservedSandbox, ...] = ()
     containers: tuple[ObservedContainer, ...] = ()
     grace: float | None = None
-    """The termination grace period noted on the containers, in seconds: what remains of the spec when the pod is known to the runtime alone."""
+    """The termination grace period noted on the containers, in seconds: all that is left of the spec when the pod is
+    known to the runtime alone."""
+    incomplete: str = ""
+    """Why details of some container are missing: enough is known to end the pod, not to go on with it."""
     _newest: dict[str, ObservedContainer] = field(default_factory=dict, repr=False, compare=False)
 
     def container(self, name: str) -> ObservedContainer | None:
@@ -118,6 +122,7 @@ def observed_pod(
     sandboxes: Iterable[ObservedSandbox],
     containers: Iterable[ObservedContainer],
     grace: float | None = None,
+    incomplete: str = "",
 ) -> ObservedPod:
     """Build an ObservedPod from parts in any order."""
     return ObservedPod(
@@ -127,4 +132,5 @@ def observed_pod(
         sandboxes=tuple(sorted(sandboxes, key=lambda one: (one.attempt, one.created_at, one.id), reverse=True)),
         containers=tuple(sorted(containers, key=lambda one: (one.attempt, one.created_at, one.id), reverse=True)),
         grace=grace,
+        incomplete=incomplete,
     )

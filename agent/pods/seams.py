@@ -1,13 +1,14 @@
 """The outside world as pods need it: one protocol per neighbour.
 
-Workers are handed objects that fit these and never import the rooms behind them, so that the whole agent runs with doubles. Every call ends within a
-deadline of its own (raising), and every error names the object, the step and the cause.
+Workers are handed objects that fit these and never import the rooms behind them, so that the whole agent runs with
+doubles. Every call ends within a deadline of its own (raising), and every error names the object, the step and the
+cause.
 
 ::
 
     Runtime    CRI, by way of agent.runtime          raises cri.errors.CriError and its kin
-    Images     agent.images                          raises agent.images' ImagePullError (reason, message)
-    Volumes    agent.volumes                         raises agent.volumes' VolumeError
+    Images     agent.images                          raises StartError (agent.images' ImagePullError is one)
+    Volumes    agent.volumes                         raises VolumeError
     Cgroups    agent.resources                       raises OSError
     Probes     agent.probes
     Recorder   client.EventRecorder
@@ -19,6 +20,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from agent.pods.identity import AnyContainer
 from agent.pods.observed import ObservedContainer, ObservedPod
 from api import core_v1 as core
 
@@ -34,7 +36,9 @@ class ExecResult:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeEvent:
-    """Something happened to a container or sandbox. `uid` is empty when the runtime names the container alone; only a hint: the worker looks again."""
+    """Something happened to a container or sandbox. `uid` is empty when the runtime names the container alone; only a
+    hint: the worker looks again.
+    """
 
     container_id: str
     uid: str = ""
@@ -58,7 +62,7 @@ class ContainerRequest:
     """All that creating one container needs."""
 
     pod: core.Pod
-    container: core.Container
+    container: AnyContainer
     attempt: int
     sandbox_id: str
     sandbox_attempt: int
@@ -71,7 +75,9 @@ class ContainerRequest:
 
 
 class StartError(Exception):
-    """A container could not be brought up. `reason` is what the API shows as the waiting reason, `message` its message."""
+    """A container could not be brought up. `reason` is what the API shows as the waiting reason, `message` its
+    message.
+    """
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(f"{reason}: {message}" if message else reason)
@@ -79,13 +85,25 @@ class StartError(Exception):
         self.message = message
 
 
+class VolumeError(Exception):
+    """A pod's volumes are not as they should be. `reason` is the event's (FailedMount, FailedAttachVolume …)."""
+
+    def __init__(self, message: str, reason: str = "FailedMount") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class Runtime(Protocol):
-    """The container runtime, in terms of pods. `name` ("containerd") is the scheme of the container IDs the API shows."""
+    """The container runtime, in terms of pods. `name` ("containerd") is the scheme of the container IDs the API
+    shows.
+    """
 
     name: str
 
     async def list_pods(self) -> Mapping[str, ObservedPod]:
-        """Every pod the runtime has of ours, by UID, from two list calls: states are right, details of containers may be missing."""
+        """Every pod the runtime has of ours, by UID, from two list calls: states are right, details of containers may
+        be missing.
+        """
 
     async def observe(self, uid: str) -> ObservedPod:
         """One pod in full."""
@@ -99,7 +117,9 @@ class Runtime(Protocol):
     async def start_container(self, container_id: str) -> None: ...
 
     async def stop_container(self, container_id: str, grace: float) -> None:
-        """Stop signal, then kill after `grace` seconds. Returns once the runtime says it is dead; not found is success."""
+        """Stop signal, then kill after `grace` seconds. Returns once the runtime says it is dead; not found is
+        success.
+        """
 
     async def remove_container(self, container_id: str) -> None:
         """Forget a dead container and remove its log; not found is success."""
@@ -109,7 +129,7 @@ class Runtime(Protocol):
 
     async def remove_sandbox(self, sandbox_id: str) -> None: ...
 
-    async def remove_pod_logs(self, pod: ObservedPod) -> None:
+    async def remove_pod_logs(self, pod: core.Pod) -> None:
         """Remove the pod's log folder, once no container of it is left."""
 
     async def exec_sync(self, container_id: str, command: Sequence[str], timeout: float) -> ExecResult:
@@ -125,16 +145,18 @@ class Images(Protocol):
     """Where images come from."""
 
     async def ensure(
-        self, pod: core.Pod, container: core.Container, image: str, policy: str, pull_secrets: Sequence[core.Secret]
+        self, pod: core.Pod, container: AnyContainer, image: str, policy: str, pull_secrets: Sequence[core.Secret]
     ) -> str:
-        """Have the image here; returns the reference to create a container from. Raises agent.images' ImagePullError."""
+        """Have the image here; returns the reference to create a container from. Raises StartError."""
 
 
 class Volumes(Protocol):
     """What a pod mounts."""
 
     async def mount(self, pod: core.Pod) -> Mapping[str, Any]:
-        """Bring every volume of the pod up; volume name → HostVolume. Idempotent. Raises VolumeError with upstream's event text."""
+        """Bring every volume of the pod up; volume name → HostVolume. Idempotent. Raises VolumeError with upstream's
+        event text.
+        """
 
     async def refresh(self, pod: core.Pod) -> None:
         """Bring the files of running volumes up to date with their objects."""
@@ -175,10 +197,10 @@ class Probes(Protocol):
 
     def remove_pod(self, uid: str) -> None: ...
 
-    def started(self, pod: core.Pod, container: core.Container, observed: ObservedContainer) -> bool:
+    def started(self, pod: core.Pod, container: AnyContainer, observed: ObservedContainer) -> bool:
         """Whether a running container has started: no startup probe, or it has succeeded."""
 
-    def ready(self, pod: core.Pod, container: core.Container, observed: ObservedContainer) -> bool:
+    def ready(self, pod: core.Pod, container: AnyContainer, observed: ObservedContainer) -> bool:
         """Whether a running, started container is ready: no readiness probe, or it has succeeded."""
 
     def failed(self, container_id: str) -> str:
@@ -188,4 +210,4 @@ class Probes(Protocol):
 class Recorder(Protocol):
     """Where events go."""
 
-    def event(self, obj: Any, type: str, reason: str, message: str, *, field_path: str = "") -> None: ...
+    def event(self, obj: Any, type_: str, reason: str, message: str, *, field_path: str = "") -> None: ...

@@ -1,0 +1,237 @@
+"""The statuses of a pod's containers, as the API shows them. Pure.
+
+What the runtime has is the base. What it has no longer is filled in from what was told before, so that an exit is never
+lost: a container that was running and is gone has terminated, though nobody can say how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent.pods import restarts
+from agent.pods.identity import AnyContainer, is_sidecar
+from agent.pods.observed import ContainerState, ObservedContainer, ObservedPod
+from agent.pods.planner import Kind
+from api import core_v1 as core
+from api.codec import deepcopy
+from api.times import Time
+
+CONTAINER_CREATING = "ContainerCreating"
+POD_INITIALIZING = "PodInitializing"
+CRASH_LOOP = "CrashLoopBackOff"
+STATUS_UNKNOWN = "ContainerStatusUnknown"
+LOST_EXIT_CODE = 137
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why a container that is due does not run: reason and message of its waiting state."""
+
+    reason: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerFacts:
+    """What the statuses need beside the runtime's view."""
+
+    runtime_name: str
+    started: frozenset[str] = frozenset()
+    """Ids of running containers that have started."""
+    ready: frozenset[str] = frozenset()
+    """Ids of running containers that are ready."""
+    waiting: Mapping[str, Waiting] = field(default_factory=dict)
+    """By container name: why the last attempt to start it came to nothing, or what it waits for."""
+    initialized: bool = False
+    """An app container was created in the present sandbox."""
+
+
+def container_statuses(
+    pod: core.Pod,
+    kind: Kind,
+    containers: Sequence[AnyContainer],
+    runtime: ObservedPod,
+    previous: Sequence[core.ContainerStatus],
+    facts: ContainerFacts,
+) -> list[core.ContainerStatus]:
+    """One status for each of `containers`, in their order for init containers, else by name."""
+    before = {one.name: one for one in previous}
+    result = [_status(pod, kind, one, runtime, before.get(one.name), facts) for one in containers]
+    return result if kind is Kind.INIT else sorted(result, key=lambda one: one.name)
+
+
+def _status(
+    pod: core.Pod,
+    kind: Kind,
+    container: AnyContainer,
+    runtime: ObservedPod,
+    old: core.ContainerStatus | None,
+    facts: ContainerFacts,
+) -> core.ContainerStatus:
+    attempts = runtime.attempts(container.name)
+    if attempts:
+        status = _from_runtime(container, attempts, old, facts)
+    else:
+        status = _from_memory(pod, kind, container, old, facts)
+    status.volume_mounts = _volume_mounts(container)
+    _hold_up(pod, kind, container, runtime, status, facts)
+    if kind is not Kind.EPHEMERAL:
+        _readiness(kind, container, attempts, status, facts)
+    return status
+
+
+def _from_runtime(
+    container: AnyContainer, attempts: list[ObservedContainer], old: core.ContainerStatus | None, facts: ContainerFacts
+) -> core.ContainerStatus:
+    newest = attempts[0]
+    identity = f"{facts.runtime_name}://{newest.id}"
+    status = core.ContainerStatus(
+        name=container.name,
+        image=newest.image or container.image,
+        image_id=newest.image_ref,
+        container_id=identity,
+        restart_count=newest.attempt,
+        state=_state(newest, facts, old),
+    )
+    if newest.user is not None:
+        status.user = core.ContainerUser(
+            linux=core.LinuxContainerUser(
+                uid=newest.user.uid, gid=newest.user.gid, supplemental_groups=list(newest.user.supplemental_groups)
+            )
+        )
+    resources = getattr(container, "resources", None)
+    status.resources = deepcopy(resources) if resources is not None else core.ResourceRequirements()
+    status.allocated_resources = dict(status.resources.requests)
+    if len(attempts) > 1:
+        status.last_state = _state(attempts[1], facts, None)
+    elif old is not None:
+        # The runtime keeps one dead attempt or none; the API remembers the last.
+        if old.container_id != identity and old.state is not None and old.state.terminated is not None:
+            status.last_state = core.ContainerState(terminated=old.state.terminated)
+        elif old.last_state is not None and old.last_state.terminated is not None:
+            status.last_state = old.last_state
+    return status
+
+
+def _state(one: ObservedContainer, facts: ContainerFacts, old: core.ContainerStatus | None) -> core.ContainerState:
+    if one.state is ContainerState.RUNNING:
+        return core.ContainerState(running=core.ContainerStateRunning(started_at=_stamp(one.started_at)))
+    if one.state is ContainerState.EXITED:
+        terminated = core.ContainerStateTerminated(
+            exit_code=one.exit_code,
+            reason=one.reason or ("Completed" if one.exit_code == 0 else "Error"),
+            message=one.message,
+            started_at=_stamp(one.started_at),
+            finished_at=_stamp(one.finished_at),
+            container_id=f"{facts.runtime_name}://{one.id}",
+        )
+        return core.ContainerState(terminated=terminated)
+    was_running = old is not None and old.state is not None and old.state.running is not None
+    if one.state is ContainerState.UNKNOWN and was_running:
+        lost = core.ContainerStateTerminated(
+            exit_code=LOST_EXIT_CODE,
+            reason=STATUS_UNKNOWN,
+            message="The container could not be located when the pod was terminated",
+        )
+        return core.ContainerState(terminated=lost)
+    return core.ContainerState(waiting=core.ContainerStateWaiting())
+
+
+def _from_memory(
+    pod: core.Pod, kind: Kind, container: AnyContainer, old: core.ContainerStatus | None, facts: ContainerFacts
+) -> core.ContainerStatus:
+    """The runtime knows nothing of the container: it has not begun, or what it did is remembered by the API alone."""
+    if old is not None and old.state is not None and old.state.terminated is not None:
+        return deepcopy(old)
+    if kind is Kind.INIT and facts.initialized and not is_sidecar(container):
+        return core.ContainerStatus(
+            name=container.name,
+            image=container.image,
+            restart_count=old.restart_count if old else 0,
+            state=core.ContainerState(
+                terminated=core.ContainerStateTerminated(
+                    exit_code=0,
+                    reason="Completed",
+                    message="Unable to get init container status from container runtime and pod has been initialized, "
+                    "treat it as exited normally",
+                )
+            ),
+        )
+    reason = POD_INITIALIZING if pod.spec.init_containers else CONTAINER_CREATING
+    status = core.ContainerStatus(
+        name=container.name,
+        image=container.image,
+        state=core.ContainerState(waiting=core.ContainerStateWaiting(reason=reason)),
+    )
+    if old is None:
+        return status
+    status.restart_count = old.restart_count
+    status.last_state = old.last_state
+    if old.state is None or old.state.running is None:
+        return status
+    if status.last_state is None or status.last_state.terminated is None:
+        status.last_state = core.ContainerState(
+            terminated=core.ContainerStateTerminated(
+                exit_code=LOST_EXIT_CODE,
+                reason=STATUS_UNKNOWN,
+                message="The container could not be located when the pod was deleted.  "
+                "The container used to be Running",
+            )
+        )
+        if pod.metadata.deletion_timestamp is None:
+            status.restart_count += 1
+    return status
+
+
+def _hold_up(
+    pod: core.Pod,
+    kind: Kind,
+    container: AnyContainer,
+    runtime: ObservedPod,
+    status: core.ContainerStatus,
+    facts: ContainerFacts,
+) -> None:
+    """A container that is due to start again and cannot is waiting, and says why."""
+    reason = facts.waiting.get(container.name)
+    if reason is None or not restarts.due_to_start(pod, container, runtime):
+        return
+    newest = runtime.container(container.name)
+    ended_well = newest is not None and newest.state is ContainerState.EXITED and newest.exit_code == 0
+    if kind is Kind.INIT and ended_well and not is_sidecar(container):
+        return
+    if status.state is not None and status.state.terminated is not None:
+        status.last_state = status.state
+    status.state = core.ContainerState(waiting=core.ContainerStateWaiting(reason=reason.reason, message=reason.message))
+
+
+def _readiness(
+    kind: Kind,
+    container: AnyContainer,
+    attempts: list[ObservedContainer],
+    status: core.ContainerStatus,
+    facts: ContainerFacts,
+) -> None:
+    running = status.state is not None and status.state.running is not None
+    identity = attempts[0].id if attempts else ""
+    status.started = running and identity in facts.started
+    if kind is Kind.INIT and not is_sidecar(container):
+        terminated = status.state.terminated if status.state is not None else None
+        status.ready = terminated is not None and terminated.exit_code == 0
+        return
+    status.ready = status.started and identity in facts.ready
+
+
+def _volume_mounts(container: AnyContainer) -> list[core.VolumeMountStatus]:
+    result = []
+    for mount in container.volume_mounts:
+        one = core.VolumeMountStatus(name=mount.name, mount_path=mount.mount_path, read_only=mount.read_only)
+        if mount.read_only:
+            # No runtime we drive offers recursive read-only mounts yet; what asked for it was refused at creation.
+            one.recursive_read_only = "Disabled"
+        result.append(one)
+    return result
+
+
+def _stamp(seconds: float) -> Time | None:
+    return Time.from_timestamp(seconds) if seconds else None

@@ -1,0 +1,144 @@
+"""The status of a pod, from its spec, what is seen of it, and what was told of it before. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from agent.pods.conditions import conditions
+from agent.pods.containers import ContainerFacts, container_statuses
+from agent.pods.observed import ObservedPod
+from agent.pods.phases import FAILED, TERMINAL, phase
+from agent.pods.planner import Kind, initialized, sandbox_verdict
+from api import core_v1 as core
+from api import pods as pod_facts
+from api.codec import deepcopy
+from api.times import Time
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The node itself ends the pod: reason and message of its status (Evicted, DeadlineExceeded, OutOfcpu …)."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusFacts:
+    """What a status needs beside the spec and the runtime's view."""
+
+    containers: ContainerFacts
+    now: float
+    """Wall seconds, for stamps."""
+    host_ips: tuple[str, ...] = ()
+    terminal: bool = False
+    """Nothing of the pod will start again: it is being, or has been, taken down."""
+    failure: Failure | None = None
+
+
+def pod_status(
+    pod: core.Pod, runtime: ObservedPod, previous: core.PodStatus | None, facts: StatusFacts
+) -> core.PodStatus:
+    """The whole status. `previous` is the last one made here; None when this agent has made none yet."""
+    before = previous if previous is not None else pod.status
+    in_place = initialized(pod, runtime)
+    status = core.PodStatus()
+    status.observed_generation = pod.metadata.generation
+    status.qos_class = pod_facts.qos_class(pod)
+    args = runtime, facts.containers
+    status.init_container_statuses = _statuses(pod, Kind.INIT, before, *args)
+    status.container_statuses = _statuses(pod, Kind.APP, before, *args)
+    status.ephemeral_container_statuses = _statuses(pod, Kind.EPHEMERAL, before, *args)
+
+    _decide_phase(pod, status, before, facts, in_place)
+    fresh, _, _ = sandbox_verdict(pod, runtime)
+    status.conditions = conditions(
+        pod,
+        status.phase,
+        status.init_container_statuses,
+        status.container_statuses,
+        sandbox_ready=not fresh,
+        previous=before.conditions,
+        now=facts.now,
+    )
+    _addresses(pod, status, runtime, before, facts)
+    status.start_time = before.start_time or pod.status.start_time or Time.from_timestamp(facts.now)
+    # Others own these: the scheduler and whoever allocates devices and resources.
+    status.nominated_node_name = pod.status.nominated_node_name
+    status.resource_claim_statuses = pod.status.resource_claim_statuses
+    status.extended_resource_claim_status = pod.status.extended_resource_claim_status
+    return status
+
+
+def rejected(pod: core.Pod, failure: Failure, now: float) -> core.PodStatus:
+    """The status of a pod that this node does not admit: it fails at once, none of its containers having begun."""
+    status = deepcopy(pod.status)
+    status.phase = FAILED
+    status.reason = failure.reason
+    status.message = f"Pod was rejected: {failure.message}"
+    status.qos_class = pod_facts.qos_class(pod)
+    status.observed_generation = pod.metadata.generation
+    status.start_time = pod.status.start_time or Time.from_timestamp(now)
+    return status
+
+
+def _statuses(
+    pod: core.Pod, kind: Kind, before: core.PodStatus, runtime: ObservedPod, facts: ContainerFacts
+) -> list[core.ContainerStatus]:
+    if kind is Kind.INIT:
+        return container_statuses(pod, kind, pod.spec.init_containers, runtime, before.init_container_statuses, facts)
+    if kind is Kind.APP:
+        return container_statuses(pod, kind, pod.spec.containers, runtime, before.container_statuses, facts)
+    return container_statuses(
+        pod, kind, pod.spec.ephemeral_containers, runtime, before.ephemeral_container_statuses, facts
+    )
+
+
+def _decide_phase(
+    pod: core.Pod, status: core.PodStatus, before: core.PodStatus, facts: StatusFacts, in_place: bool
+) -> None:
+    status.phase = phase(
+        pod,
+        status.init_container_statuses,
+        status.container_statuses,
+        terminal=facts.terminal,
+        initialized=in_place,
+    )
+    # Succeeded and Failed are for ever: first what this agent said, then what the API says.
+    if status.phase not in TERMINAL and before.phase in TERMINAL:
+        status.phase = before.phase
+    if pod.status.phase in TERMINAL:
+        status.phase = pod.status.phase
+    if facts.failure is not None:
+        if pod.status.phase not in TERMINAL:
+            status.phase = FAILED
+        status.reason, status.message = facts.failure.reason, facts.failure.message
+    elif status.phase == before.phase:
+        status.reason = before.reason or pod.status.reason
+        status.message = before.message or pod.status.message
+
+
+def _addresses(
+    pod: core.Pod, status: core.PodStatus, runtime: ObservedPod, before: core.PodStatus, facts: StatusFacts
+) -> None:
+    if facts.host_ips:
+        status.host_ip = facts.host_ips[0]
+        status.host_ips = [core.HostIP(ip=one) for one in facts.host_ips[:2]]
+    ips = _ordered(runtime.ips, facts.host_ips)
+    if pod.spec.host_network and not ips:
+        ips = [one.ip for one in before.pod_ips] or list(facts.host_ips[:2])
+    elif not ips and not runtime.ready_sandboxes:
+        # The address of a pod whose network is gone stays in its record, as its exit codes do.
+        ips = [one.ip for one in before.pod_ips]
+    status.pod_ips = [core.PodIP(ip=one) for one in ips]
+    status.pod_ip = ips[0] if ips else ""
+
+
+def _ordered(ips: tuple[str, ...], host_ips: tuple[str, ...]) -> list[str]:
+    """One address per family, the host's first family first."""
+    first = ipaddress.ip_address(host_ips[0]).version if host_ips else 4
+    by_family: dict[int, str] = {}
+    for one in ips:
+        by_family.setdefault(ipaddress.ip_address(one).version, one)
+    return [by_family[family] for family in (first, 10 - first) if family in by_family]
