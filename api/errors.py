@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from . import meta_v1 as meta
-from .fields import FieldError, aggregate
-from .rendering import quote
+from api import meta_v1 as meta
+from api.fields import FieldError, aggregate
+from api.rendering import quote
 
 OPTIMISTIC_LOCK: Final = "the object has been modified; please apply your changes to the latest version and try again"
 """The cause of a conflict when the resourceVersion of an update is not the newest."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .rendering import quote, render
+from api.rendering import quote, render
 
 
 class Path(str):
@@ -28,7 +28,7 @@ class Path(str):
         steps = ".".join(names)
         return Path(f"{self}.{steps}" if self else steps)
 
-    def index(self, index: int) -> Path:
+    def index(self, index: int) -> Path:  # type: ignore[override] # a path is not searched for substrings
         return Path(f"{self}[{index}]")
 
     def key(self, key: str) -> Path:

@@ -91,11 +91,9 @@ def go_form(value: Any) -> Any:
         for field in msgspec.structs.fields(value):
             item = getattr(value, field.name)
             if wire_names:
-                if not field.required and item == field.default:
-                    continue
-                if item in (None, "", [], {}) and field.default_factory is not msgspec.NODEFAULT:
-                    continue
-                shown[field.encode_name] = go_form(item)
+                zero = [] if field.default_factory is list else {} if field.default_factory is dict else field.default
+                if item != zero:
+                    shown[field.encode_name] = go_form(item)
             else:
                 shown[go_name(field.encode_name)] = go_form(None if item in ([], {}) else item)
         return shown

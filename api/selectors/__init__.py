@@ -1,7 +1,7 @@
 """Choosing objects by label and by field, as list, watch and workloads do."""
 
-from .fields import FieldSelector, check_fields, field_value, parse_field_selector
-from .labels import (
+from api.selectors.fields import FieldSelector, check_fields, field_value, parse_field_selector
+from api.selectors.labels import (
     EVERYTHING,
     NOTHING,
     LabelSelector,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .labels import SelectorError
+from api.selectors.labels import SelectorError
 
 Getter = Callable[[Any], str]
 

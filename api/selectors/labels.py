@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NoReturn
 
-from .. import fields, names
-from ..rendering import quote
+from api import fields, names
+from api.rendering import quote
 
 if TYPE_CHECKING:
-    from .. import meta_v1 as meta
+    from api import meta_v1 as meta
 
 _INT64_MAX = 2**63 - 1
 
