@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from api.declarations import Struct
-from api.decoding.errors import DecodeError, mended
+from api.decoding.errors import NUMBER_TOO_LARGE, DecodeError, mended
 from api.decoding.strictness import objections
 from api.decoding.tolerance import admitted
 from api.quantity import Quantity
@@ -72,8 +72,8 @@ def decode_any(raw: bytes) -> Any:
         raise DecodeError("exceeded max depth") from None
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise DecodeError(f"json: cannot unmarshal number: {error}") from None
+    except msgspec.DecodeError:
+        raise DecodeError(NUMBER_TOO_LARGE) from None
 
 
 def from_builtins(data: Any, into: type[T]) -> T:

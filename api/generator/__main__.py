@@ -1,10 +1,11 @@
 """Entry point: reads the sources, writes the modules, lets ruff lay them out."""
 
+import os
 import pathlib
 import re
 import subprocess
 
-from api.generator import definitions, facts
+from api.generator import definitions, facts, resources
 from api.generator.emitting import ModuleWriter
 
 API = pathlib.Path(__file__).parent.parent
@@ -19,6 +20,8 @@ def main() -> None:
         path = API / f"{names[package.path].module}.py"
         path.write_text(_indent(ModuleWriter(package, names).text()), encoding="utf-8")
         written.append(str(path))
+    shared = pathlib.Path(os.environ.get("ORLOP_SHARED") or API.parent.parent / "shared")
+    (API / "resources.py").write_text(resources.module(shared), encoding="utf-8")
     for command in (["check", "--fix", "--select", "I,UP"], ["format"]):
         subprocess.run(["ruff", *command, "--quiet", *written], check=True, timeout=RUFF_DEADLINE, cwd=API.parent)
 

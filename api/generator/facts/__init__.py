@@ -28,6 +28,11 @@ def packages() -> list[PackageName]:
     return [PackageName(*line.split()) for line in _lines("packages.txt")]
 
 
+def core_resources() -> list[list[str]]:
+    """The lines of core_resources.txt: plural, singular, short name, categories."""
+    return [line.split() for line in _lines("core_resources.txt")]
+
+
 def fields() -> dict[tuple[str, str], list[tuple[str, str]]]:
     """(package, struct) → its fields in order, as (wire name, flags)."""
     table = {}
