@@ -97,6 +97,7 @@ class Scheme:
         self._resources = tuple(_parsed(table))
         self._by_kind = {(resource.api_version, resource.kind): resource for resource in self._resources}
         self._by_path = {(resource.group, resource.version, resource.plural): resource for resource in self._resources}
+        self._by_class: dict[builtins.type[Struct], Resource] = {}
 
     def resources(self) -> tuple[Resource, ...]:
         """Core first, then group by group; where a group has several versions, the preferred one first."""
