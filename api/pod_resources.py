@@ -12,7 +12,7 @@ from typing import Final
 from api import core_v1 as core
 from api.pods import is_restartable_init
 from api.quantity import Quantity
-from api.resources import is_hugepages
+from api.resource_names import is_hugepages
 
 Amounts = dict[str, Quantity]
 

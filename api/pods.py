@@ -58,7 +58,7 @@ def find_status(statuses: Iterable[core.ContainerStatus], name: str) -> core.Con
 
 
 def host_ports(spec: core.PodSpec) -> list[tuple[str, str, int]]:
-    """(protocol, host IP, port) taken on the node; an empty IP reads 0.0.0.0. Sidecars count, other init containers not."""
+    """(protocol, host IP, port) taken on the node, by regular containers and sidecars; an empty IP reads 0.0.0.0."""
     running = [*(item for item in spec.init_containers if is_restartable_init(item)), *spec.containers]
     return [
         (port.protocol or "TCP", port.host_ip or "0.0.0.0", port.host_port)
