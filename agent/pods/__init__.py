@@ -1,1 +1,1 @@
-"""The life of a pod on this node: one worker per pod, a pure planner, a pure status, and the manager that keeps them."""
+"""The life of a pod on this node: a pure planner, a pure status, and one worker per pod that carries them out."""

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Sequence
 
 from agent.pods.containers import Waiting
-from agent.pods.identity import container_named, is_sidecar
 from agent.pods.killing import KillError, container_grace, grace_period
 from agent.pods.memory import Memory
 from agent.pods.observed import ObservedPod
@@ -28,6 +27,7 @@ from agent.pods.seams import StartError, VolumeError
 from agent.pods.starting import Sandbox
 from agent.pods.world import World
 from api import core_v1 as core
+from api.pods import find_container
 from cri.errors import CriError
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Actor:
         failures: list[str] = []
 
         async def stop(action: StopContainer) -> None:
-            grace = container_grace(pod, container_named(pod, action.name), action.reason)
+            grace = container_grace(pod, find_container(pod.spec, action.name), action.reason)
             try:
                 await self._world.killer.stop_container(
                     pod, action.container_id, action.name, grace, action.message, pod_ips=runtime.ips
@@ -140,7 +140,7 @@ class Actor:
         troubles: list[str],
     ) -> bool:
         """Returns whether to go on with the containers after this one."""
-        container = container_named(pod, action.name)
+        container = find_container(pod.spec, action.name)
         if container is None:
             return True
         if action.backoff is not None:
@@ -153,7 +153,7 @@ class Actor:
         except StartError as error:
             memory.waiting[action.name] = Waiting(error.reason, error.message)
             troubles.append(f"start {action.kind.value} {action.name}: {error}")
-            return action.kind is not Kind.INIT or is_sidecar(container)
+            return action.kind is not Kind.INIT or container.restart_policy == "Always"
         memory.waiting.pop(action.name, None)
         return True
 

@@ -5,9 +5,9 @@ What others put into a pod's conditions (readiness gates, disruption targets) pa
 
 from __future__ import annotations
 
-from agent.pods.identity import is_sidecar
 from agent.pods.phases import FAILED, SUCCEEDED
 from api import core_v1 as core
+from api.pods import is_restartable_init
 from api.times import Time
 
 READY_TO_START = "PodReadyToStartContainers"
@@ -66,7 +66,7 @@ def _listed(names: list[str]) -> str:
 
 def _containers_ready(pod: core.Pod, phase: str, known: list[core.ContainerStatus]) -> core.PodCondition:
     by_name = {one.name: one for one in known}
-    expected = [one.name for one in pod.spec.init_containers if is_sidecar(one)]
+    expected = [one.name for one in pod.spec.init_containers if is_restartable_init(one)]
     expected += [one.name for one in pod.spec.containers]
     unknown = [name for name in expected if name not in by_name]
     unready = [name for name in expected if name in by_name and not by_name[name].ready]
@@ -110,7 +110,7 @@ def _initialized(
         status = by_name.get(container.name)
         if status is None:
             unknown.append(container.name)
-        elif not (status.started if is_sidecar(container) else status.ready):
+        elif not (status.started if is_restartable_init(container) else status.ready):
             incomplete.append(container.name)
     if phase == SUCCEEDED and not unknown:
         return _condition(INITIALIZED, True, "PodCompleted")

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent.pods import restarts
-from agent.pods.identity import AnyContainer, is_sidecar
 from agent.pods.observed import ContainerState, ObservedContainer, ObservedPod
 from agent.pods.planner import Kind
 from api import core_v1 as core
 from api.codec import deepcopy
+from api.pods import AnyContainer
 from api.times import Time
 
 CONTAINER_CREATING = "ContainerCreating"
@@ -144,7 +144,7 @@ def _from_memory(
     """The runtime knows nothing of the container: it has not begun, or what it did is remembered by the API alone."""
     if old is not None and old.state is not None and old.state.terminated is not None:
         return deepcopy(old)
-    if kind is Kind.INIT and facts.initialized and not is_sidecar(container):
+    if kind is Kind.INIT and facts.initialized and not _is_sidecar(kind, container):
         return core.ContainerStatus(
             name=container.name,
             image=container.image,
@@ -198,7 +198,7 @@ def _hold_up(
         return
     newest = runtime.container(container.name)
     ended_well = newest is not None and newest.state is ContainerState.EXITED and newest.exit_code == 0
-    if kind is Kind.INIT and ended_well and not is_sidecar(container):
+    if kind is Kind.INIT and ended_well and not _is_sidecar(kind, container):
         return
     if status.state is not None and status.state.terminated is not None:
         status.last_state = status.state
@@ -215,11 +215,15 @@ def _readiness(
     running = status.state is not None and status.state.running is not None
     identity = attempts[0].id if attempts else ""
     status.started = running and identity in facts.started
-    if kind is Kind.INIT and not is_sidecar(container):
+    if kind is Kind.INIT and not _is_sidecar(kind, container):
         terminated = status.state.terminated if status.state is not None else None
         status.ready = terminated is not None and terminated.exit_code == 0
         return
     status.ready = status.started and identity in facts.ready
+
+
+def _is_sidecar(kind: Kind, container: AnyContainer) -> bool:
+    return kind is Kind.INIT and container.restart_policy == "Always"
 
 
 def _volume_mounts(container: AnyContainer) -> list[core.VolumeMountStatus]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import aiohttp
 
-from agent.pods.identity import AnyContainer
 from agent.pods.ports import resolve_port
 from agent.pods.seams import Runtime
 from api import core_v1 as core
+from api.pods import AnyContainer
 from client.clock import Clock
 from cri.errors import CriError
 

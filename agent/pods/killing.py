@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent.pods.hooks import HookError, Hooks
-from agent.pods.identity import AnyContainer, container_named, field_path, is_sidecar
+from agent.pods.identity import field_path
 from agent.pods.observed import ObservedContainer, ObservedPod
 from agent.pods.planner import KillReason
 from agent.pods.seams import Recorder, Runtime
 from api import core_v1 as core
+from api.pods import AnyContainer, find_container, is_restartable_init
 from client.clock import Clock
 from cri.errors import CriError, NotFound
 
@@ -80,7 +81,7 @@ class Killer:
         turn: _Turn | None = None,
     ) -> None:
         """Stop one container. Raises CriError; grace is in seconds, hook included."""
-        container = container_named(pod, name)
+        container = find_container(pod.spec, name)
         text = message or f"Stopping container {name}"
         self._recorder.event(pod, "Normal", "Killing", text, field_path=field_path(pod, name))
         deadline = self._clock.monotonic() + grace
@@ -160,7 +161,7 @@ class Killer:
 
 def _turns(pod: core.Pod, running: Iterable[ObservedContainer]) -> dict[str, _Turn]:
     """Sidecars wait for all app containers and for the sidecars after them."""
-    order = [one.name for one in pod.spec.init_containers if is_sidecar(one)]
+    order = [one.name for one in pod.spec.init_containers if is_restartable_init(one)]
     containers = list(running)
     dead = {one.id: asyncio.Event() for one in containers}
     turns = {}

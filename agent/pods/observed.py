@@ -97,6 +97,17 @@ class ObservedPod:
         return [one for one in self.containers if one.name == name]
 
     @property
+    def ids(self) -> frozenset[str]:
+        """Ids of all sandboxes and containers."""
+        return frozenset([*(one.id for one in self.sandboxes), *(one.id for one in self.containers)])
+
+    @property
+    def outline(self) -> frozenset[tuple[str, str]]:
+        """Ids with their states: what two looks at the pod are compared by."""
+        sandboxes = [(one.id, "ready" if one.ready else "not ready") for one in self.sandboxes]
+        return frozenset([*sandboxes, *((one.id, one.state.value) for one in self.containers)])
+
+    @property
     def running(self) -> list[ObservedContainer]:
         """Containers that run, or of which the runtime cannot say that they do not."""
         return [one for one in self.containers if one.state in (ContainerState.RUNNING, ContainerState.UNKNOWN)]

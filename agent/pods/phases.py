@@ -7,8 +7,8 @@ was told before.
 from __future__ import annotations
 
 from agent.pods import restarts
-from agent.pods.identity import is_sidecar, is_static
 from api import core_v1 as core
+from api.pods import is_restartable_init, is_static
 
 PENDING = "Pending"
 RUNNING = "Running"
@@ -50,7 +50,7 @@ def phase(
     tally = _Tally()
     by_name = {one.name: one for one in [*init_statuses, *statuses]}
     for container in pod.spec.init_containers:
-        if is_sidecar(container):
+        if is_restartable_init(container):
             _count_sidecar(tally, by_name.get(container.name))
         else:
             _count_init(tally, pod, container, by_name.get(container.name))

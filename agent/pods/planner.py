@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from agent.pods import restarts
-from agent.pods.identity import AnyContainer, container_hash, is_sidecar
+from agent.pods.identity import container_hash
 from agent.pods.observed import ContainerState, ObservedContainer, ObservedPod
 from agent.pods.restarts import Backoff
 from api import core_v1 as core
+from api.pods import AnyContainer, is_restartable_init
 
 
 class Kind(enum.Enum):
@@ -229,7 +230,7 @@ class _Planner:
     def _init_failed_for_good(self) -> bool:
         for container in self._pod.spec.init_containers:
             last = self._runtime.container(container.name)
-            if last is None or is_sidecar(container) or last.state is not ContainerState.EXITED:
+            if last is None or is_restartable_init(container) or last.state is not ContainerState.EXITED:
                 continue
             if last.exit_code != 0 and not restarts.init_restarts_after(self._pod, container, last.exit_code):
                 return True
@@ -274,7 +275,7 @@ class _Planner:
         past = initialized(self._pod, self._runtime)
         if past:
             for container, one in zip(containers, seen, strict=True):
-                if is_sidecar(container):
+                if is_restartable_init(container):
                     self._keep_sidecar(container, one)
             return True
         last = max((index for index, one in enumerate(seen) if one is not None), default=-1)
@@ -282,7 +283,7 @@ class _Planner:
             self._start(containers[0], Kind.INIT)
             return False
         for index in range(last):
-            if is_sidecar(containers[index]):
+            if is_restartable_init(containers[index]):
                 self._keep_sidecar(containers[index], seen[index])
         current = seen[last]
         assert current is not None
@@ -296,7 +297,7 @@ class _Planner:
         """The furthest init container: True when it no longer holds up the next, False when it does, None when it
         failed for good.
         """
-        if is_sidecar(container):
+        if is_restartable_init(container):
             self._keep_sidecar(container, one)
             return one.state is ContainerState.RUNNING and one.id in self._view.started
         if one.state is ContainerState.RUNNING:

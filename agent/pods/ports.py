@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.pods.identity import AnyContainer
+from api.pods import AnyContainer
 
 
 def resolve_port(port: int | str, container: AnyContainer) -> int:

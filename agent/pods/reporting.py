@@ -14,11 +14,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.pods.identity import is_static
 from agent.pods.patching import status_patch
 from agent.pods.phases import TERMINAL
 from api import core_v1 as core
 from api.errors import StatusError
+from api.pods import is_static
 from client.clock import Clock
 from client.controller import run_workers
 from client.interface import Client

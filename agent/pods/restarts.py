@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent.pods.identity import AnyContainer, is_sidecar
 from agent.pods.observed import ContainerState, ObservedContainer, ObservedPod
 from api import core_v1 as core
+from api.pods import AnyContainer, is_restartable_init
 
 FIRST_DELAY = 10.0
 LONGEST_DELAY = 300.0
@@ -43,7 +43,7 @@ def restarts_after(pod: core.Pod, container: AnyContainer, exit_code: int) -> bo
 
 def init_restarts_after(pod: core.Pod, container: core.Container, exit_code: int) -> bool:
     """The same for a failed regular init container, for which the pod's Always means: until it succeeds."""
-    return is_sidecar(container) or (exit_code != 0 and restarts_after(pod, container, exit_code))
+    return is_restartable_init(container) or (exit_code != 0 and restarts_after(pod, container, exit_code))
 
 
 def asks_to_restart_all(container: AnyContainer, exit_code: int) -> bool:

@@ -20,9 +20,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agent.pods.identity import AnyContainer
 from agent.pods.observed import ObservedContainer, ObservedPod
 from api import core_v1 as core
+from api.pods import AnyContainer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class ExecResult:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeEvent:
-    """Something happened to a container or sandbox. `uid` is empty when the runtime names the container alone; only a
-    hint: the worker looks again.
+    """Something happened to a container or sandbox: only a hint, whoever hears of it looks for himself.
+
+    Without an id it says that events may have been missed and everything is to be looked at.
     """
 
-    container_id: str
-    uid: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from agent.pods.observed import ObservedPod
 from agent.pods.phases import FAILED, TERMINAL, phase
 from agent.pods.planner import Kind, initialized, sandbox_verdict
 from api import core_v1 as core
-from api import pods as pod_facts
 from api.codec import deepcopy
+from api.pod_resources import compute_qos_class
 from api.times import Time
 
 
@@ -45,7 +45,7 @@ def pod_status(
     in_place = initialized(pod, runtime)
     status = core.PodStatus()
     status.observed_generation = pod.metadata.generation
-    status.qos_class = pod_facts.qos_class(pod)
+    status.qos_class = pod.status.qos_class or compute_qos_class(pod.spec)
     args = runtime, facts.containers
     status.init_container_statuses = _statuses(pod, Kind.INIT, before, *args)
     status.container_statuses = _statuses(pod, Kind.APP, before, *args)
@@ -77,7 +77,7 @@ def rejected(pod: core.Pod, failure: Failure, now: float) -> core.PodStatus:
     status.phase = FAILED
     status.reason = failure.reason
     status.message = f"Pod was rejected: {failure.message}"
-    status.qos_class = pod_facts.qos_class(pod)
+    status.qos_class = pod.status.qos_class or compute_qos_class(pod.spec)
     status.observed_generation = pod.metadata.generation
     status.start_time = pod.status.start_time or Time.from_timestamp(now)
     return status

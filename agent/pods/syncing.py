@@ -9,7 +9,7 @@ from agent.pods import planner
 from agent.pods.acting import ActFailed, Actor
 from agent.pods.containers import CRASH_LOOP, ContainerFacts, Waiting
 from agent.pods.garbage import garbage
-from agent.pods.identity import all_containers, container_named, describe, field_path
+from agent.pods.identity import describe, field_path
 from agent.pods.memory import Memory
 from agent.pods.observed import ContainerState, ObservedPod
 from agent.pods.phases import TERMINAL
@@ -17,6 +17,7 @@ from agent.pods.planner import KillReason, Plan, View
 from agent.pods.status import Failure, StatusFacts, pod_status
 from agent.pods.world import World
 from api import core_v1 as core
+from api.pods import containers_of, find_container
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ class Syncer:
         """Make the pod's status of this moment and hand it on."""
         probes = self._world.probes
         started, ready = set(), set()
-        for container in all_containers(pod):
+        for container in containers_of(pod.spec):
             one = runtime.container(container.name)
             if one is None or one.state is not ContainerState.RUNNING:
                 continue
@@ -141,7 +142,7 @@ class Syncer:
     def _view(self, pod: core.Pod, memory: Memory, runtime: ObservedPod) -> View:
         probes = self._world.probes
         started, failed = set(), {}
-        for container in all_containers(pod):
+        for container in containers_of(pod.spec):
             one = runtime.container(container.name)
             if one is None or one.state is not ContainerState.RUNNING:
                 continue
@@ -166,7 +167,7 @@ class Syncer:
         for one in plan.backing_off:
             text = f"back-off {go_duration(one.delay)} restarting failed container={one.name} pod={describe(pod)}"
             memory.waiting[one.name] = Waiting(CRASH_LOOP, text)
-            if one.name not in memory.in_backoff and container_named(pod, one.name) is not None:
+            if one.name not in memory.in_backoff and find_container(pod.spec, one.name) is not None:
                 told = f"Back-off restarting failed container {one.name} in pod {describe(pod)}"
                 path = field_path(pod, one.name)
                 self._world.recorder.event(pod, "Warning", "BackOff", told, field_path=path)
