@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,7 @@ _LONGEST = 1 << 32
 _EXTENDED_FOR = 3607
 _EXTENDED_TO = 365 * 24 * 3600
 
+_BINDABLE: Mapping[str, type[Object]] = {"Pod": core.Pod, "Secret": core.Secret, "Node": core.Node}
 _KIND = errors.GroupName("authentication.k8s.io", "TokenRequest")
 
 
@@ -74,7 +76,7 @@ class TokenIssuer:
         of another account, 409 for another UID.
         """
         self._check_names(namespace, name, request)
-        account = self._find("serviceaccounts", namespace, name)
+        account = self._find(core.ServiceAccount, namespace, name)
         spec = request.spec
         if spec.expiration_seconds is None:
             spec.expiration_seconds = _DEFAULT_EXPIRATION
@@ -139,11 +141,11 @@ class TokenIssuer:
     def _binding(self, namespace: str, name: str, reference: authentication.BoundObjectReference | None) -> _Binding:
         if reference is None:
             return _Binding({})
-        if reference.api_version != "v1" or reference.kind not in ("Pod", "Secret", "Node"):
+        if reference.api_version != "v1" or reference.kind not in _BINDABLE:
             group, _, version = reference.api_version.rpartition("/")
             raise errors.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={reference.kind}")
         home = "" if reference.kind == "Node" else namespace
-        found = self._find(f"{reference.kind.lower()}s", home, reference.name)
+        found = self._find(_BINDABLE[reference.kind], home, reference.name)
         if isinstance(found, core.Pod) and found.spec.service_account_name != name:
             raise errors.bad_request(
                 f"cannot bind token for serviceaccount {quote(name)} to pod running with different serviceaccount name."
@@ -158,16 +160,17 @@ class TokenIssuer:
             )
         claims = {reference.kind.lower(): {"name": reference.name, "uid": uid}}
         if isinstance(found, core.Pod) and found.spec.node_name:
-            node = self._reader.get(SCHEME.by_resource("", "v1", "nodes"), "", found.spec.node_name)
+            node = self._reader.get(SCHEME.of(core.Node), "", found.spec.node_name)
             claims["node"] = {"name": found.spec.node_name}
             if node is not None:
                 claims["node"]["uid"] = node.metadata.uid
         return _Binding(claims, to_pod=isinstance(found, core.Pod))
 
-    def _find(self, plural: str, namespace: str, name: str) -> Object:
-        found = self._reader.get(SCHEME.by_resource("", "v1", plural), namespace, name)
+    def _find(self, type_: type[Object], namespace: str, name: str) -> Object:
+        resource = SCHEME.of(type_)
+        found = self._reader.get(resource, namespace, name)
         if found is None:
-            raise errors.not_found(errors.GroupName("", plural), name)
+            raise errors.not_found(resource.group_resource, name)
         return found
 
     # ------------------------------------------------------------ discovery

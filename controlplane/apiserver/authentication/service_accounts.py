@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from api import core_v1 as core
 from api.meta_v1 import Object
 from api.scheme import SCHEME, Resource
 from client.clock import Clock
@@ -27,6 +28,7 @@ ALL_SERVICE_ACCOUNTS = "system:serviceaccounts"
 LEEWAY = 60.0
 _REMEMBERED = 8192
 
+_BINDABLE: Mapping[str, type[Object]] = {"pod": core.Pod, "secret": core.Secret, "node": core.Node}
 _EXTRA_PREFIX = "authentication.kubernetes.io/"
 
 
@@ -64,8 +66,8 @@ class ServiceAccountAuthenticator:
         self._audiences = audiences
         self._clock = clock
         self._tokens: dict[str, _Token] = {}
-        self._service_accounts = SCHEME.by_resource("", "v1", "serviceaccounts")
-        self._bindable = {kind: SCHEME.by_resource("", "v1", f"{kind}s") for kind in ("pod", "secret", "node")}
+        self._service_accounts = SCHEME.of(core.ServiceAccount)
+        self._bindable = {kind: SCHEME.of(type_) for kind, type_ in _BINDABLE.items()}
 
     def authenticate(self, token: str, audiences: tuple[str, ...] = ()) -> tuple[User, tuple[str, ...]]:
         """The user of *token* and the audiences it is good for, of those asked for (default: this server's).

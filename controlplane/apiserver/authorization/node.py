@@ -61,10 +61,10 @@ class NodeAuthorizer:
             ("", "nodes"): self._node,
             ("", "pods"): self._pod,
         }
-        self._pods = SCHEME.by_resource("", "v1", "pods")
-        self._attachments = SCHEME.by_resource("storage.k8s.io", "v1", "volumeattachments")
-        self._claims = SCHEME.by_resource("", "v1", "persistentvolumeclaims")
-        self._persistent_volumes = SCHEME.by_resource("", "v1", "persistentvolumes")
+        self._pods = SCHEME.of(core.Pod)
+        self._attachments = SCHEME.of(storage.VolumeAttachment)
+        self._claims = SCHEME.of(core.PersistentVolumeClaim)
+        self._persistent_volumes = SCHEME.of(core.PersistentVolume)
         for pod in reader.list(self._pods):
             self._on_pod(None, pod)
         reader.on_change(self._pods, self._on_pod)

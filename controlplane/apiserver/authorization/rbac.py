@@ -21,10 +21,10 @@ from controlplane.apiserver.authorization.rules import describe_subject, matches
 from controlplane.apiserver.request import ObjectReader, RequestInfo, User
 
 GROUP = "rbac.authorization.k8s.io"
-ROLES = SCHEME.by_resource(GROUP, "v1", "roles")
-CLUSTER_ROLES = SCHEME.by_resource(GROUP, "v1", "clusterroles")
-ROLE_BINDINGS = SCHEME.by_resource(GROUP, "v1", "rolebindings")
-CLUSTER_ROLE_BINDINGS = SCHEME.by_resource(GROUP, "v1", "clusterrolebindings")
+ROLES = SCHEME.of(rbac.Role)
+CLUSTER_ROLES = SCHEME.of(rbac.ClusterRole)
+ROLE_BINDINGS = SCHEME.of(rbac.RoleBinding)
+CLUSTER_ROLE_BINDINGS = SCHEME.of(rbac.ClusterRoleBinding)
 
 # Memory of decisions is dropped at this size; a user who asks for ever new things must not fill the process.
 _REMEMBERED = 20_000
