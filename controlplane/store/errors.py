@@ -8,6 +8,7 @@
     ├── WriteFailed       the engine could not commit; the write may or may not be there
     ├── ReadFailed        the engine could not read
     ├── StoreClosed       the store is closed or was closed while the call waited
+    ├── StoreInUse        another process holds the file
     └── CorruptStore      what is on disk cannot be trusted
 
 Engines map the errors of the library below them at one place, so that callers never see `sqlite3.Error`.
@@ -90,6 +91,10 @@ class StoreClosed(StoreError):
 
     def __init__(self) -> None:
         super().__init__("the store is closed")
+
+
+class StoreInUse(StoreError):
+    """Another process holds the file, and kept it for as long as we were willing to wait."""
 
 
 class CorruptStore(StoreError):
