@@ -184,7 +184,7 @@ class Cgroups(Protocol):
 
 
 class Probes(Protocol):
-    """What the probes know; keyed by container id."""
+    """What the probes know."""
 
     def add_pod(self, pod: core.Pod) -> None:
         """Start probing the pod's containers; idempotent."""
@@ -203,7 +203,7 @@ class Probes(Protocol):
     def ready(self, pod: core.Pod, container: AnyContainer, observed: ObservedContainer) -> bool:
         """Whether a running, started container is ready: no readiness probe, or it has succeeded."""
 
-    def failed(self, container_id: str) -> str:
+    def failed(self, pod: core.Pod, container: AnyContainer, observed: ObservedContainer) -> str:
         """Why the container is to be killed: "liveness", "startup", or "" when it is not."""
 
 

@@ -148,7 +148,7 @@ class Syncer:
                 continue
             if probes.started(pod, container, one):
                 started.add(one.id)
-            if reason := probes.failed(one.id):
+            if reason := probes.failed(pod, container, one):
                 failed[one.id] = KillReason(reason)
         return View(
             runtime=runtime,

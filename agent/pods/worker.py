@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from agent.pods.ending import End, Ender
 from agent.pods.killing import grace_period
@@ -54,7 +54,7 @@ class PodWorker:
         self,
         pod: core.Pod,
         world: World,
-        admit: Callable[[core.Pod], Failure | None],
+        admit: Callable[[core.Pod], Awaitable[Failure | None]],
         *,
         admitted: bool = False,
         after: asyncio.Event | None = None,
@@ -198,7 +198,7 @@ class PodWorker:
     async def _sync(self) -> float | None:
         pod = self.pod
         if not self.admitted:
-            refusal = self._admit(pod)
+            refusal = await self._admit(pod)
             if refusal is not None:
                 return self._refuse(pod, refusal)
             self.admitted = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -23,13 +23,14 @@ from api import meta_v1 as meta
 
 log = logging.getLogger(__name__)
 
-Admit = Callable[[core.Pod, list[core.Pod]], Failure | None]
+Admit = Callable[[core.Pod, Callable[[], list[core.Pod]]], Awaitable[Failure | None]]
 
 
 class PodWorkers:
     """The workers, as tasks of one group.
 
-    `admit` judges a pod against the others that hold resources here.
+    `admit` judges a pod against the others that hold resources here, for which it is given a way to ask: it may have to
+    wait, and they may change meanwhile.
     """
 
     def __init__(self, world: World, group: asyncio.TaskGroup, admit: Admit) -> None:
@@ -149,9 +150,8 @@ class PodWorkers:
         self._group.create_task(self._work(worker), name=f"pod-{pod.metadata.namespace}/{pod.metadata.name}")
         return worker
 
-    def _judge(self, pod: core.Pod) -> Failure | None:
-        others = [one for one in self.holding() if one.metadata.uid != pod.metadata.uid]
-        return self._admit(pod, others)
+    async def _judge(self, pod: core.Pod) -> Failure | None:
+        return await self._admit(pod, lambda: [one for one in self.holding() if one.metadata.uid != pod.metadata.uid])
 
     async def _work(self, worker: PodWorker) -> None:
         await worker.run()
