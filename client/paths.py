@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from api import meta_v1 as meta
 from api.scheme import SCHEME, Resource
 
 
-def resource_of(cls: type[object]) -> Resource:
+def resource_of(cls: type[meta.Object]) -> Resource:
     """The resource that serves objects of this class."""
     return SCHEME.of(cls)
 

@@ -31,11 +31,6 @@ class Fate(enum.Enum):
     UNCHANGED = "unchanged"
 
 
-def group_resource(resource: Resource) -> errors.GroupName:
-    """The resource as error messages name it."""
-    return errors.GroupName(resource.group, resource.plural)
-
-
 def prepare_create(obj: Any, resource: Resource, *, uid: str, now: float) -> None:
     """Stamp a new object and reset what a client may not set."""
     data: meta.ObjectMeta = obj.metadata
@@ -46,7 +41,7 @@ def prepare_create(obj: Any, resource: Resource, *, uid: str, now: float) -> Non
     data.deletion_grace_period_seconds = None
     if _is_governed(obj):
         data.generation = 1
-    if "status" in resource.subresources and resource.plural not in _STATUS_KEPT_ON_CREATE:
+    if resource.subresource("status") is not None and resource.plural not in _STATUS_KEPT_ON_CREATE:
         obj.status = type(obj)().status
     if resource.plural == "pods":
         obj.status.phase = "Pending"
@@ -61,9 +56,9 @@ def prepare_update(new: Any, old: Any, resource: Resource, subresource: str) -> 
     was: meta.ObjectMeta = old.metadata
     if data.uid and data.uid != was.uid:
         cause = f"Precondition failed: UID in precondition: {data.uid}, UID in object meta: {was.uid}"
-        raise errors.conflict(group_resource(resource), was.name, cause)
+        raise errors.conflict(resource.group_resource, was.name, cause)
     if data.resource_version and data.resource_version != was.resource_version:
-        raise errors.conflict(group_resource(resource), was.name)
+        raise errors.conflict(resource.group_resource, was.name)
     if subresource == "status":
         # Labels, annotations, owners and finalizers do not change by way of the status.
         status = new.status
@@ -73,7 +68,7 @@ def prepare_update(new: Any, old: Any, resource: Resource, subresource: str) -> 
             new.spec = kept.spec
         new.status = status
         return
-    if "status" in resource.subresources:
+    if resource.subresource("status") is not None:
         new.status = codec.deepcopy(old).status
     data.uid = was.uid
     data.creation_timestamp = was.creation_timestamp

@@ -26,7 +26,6 @@ from client.fake.history import Change, Compacted, History, Key
 from client.fake.lifecycle import (
     NAME_ALPHABET,
     Fate,
-    group_resource,
     is_finished,
     prepare_create,
     prepare_delete,
@@ -78,7 +77,7 @@ class FakeApiServer:
         resource = SCHEME.of(cls)
         raw = self._history.get(_key(resource, namespace, name))
         if raw is None:
-            raise errors.not_found(group_resource(resource), name)
+            raise errors.not_found(resource.group_resource, name)
         return codec.decode(raw, cls)
 
     def list(
@@ -99,7 +98,7 @@ class FakeApiServer:
         if continue_:
             revision, after = _decode_continue(continue_)
         try:
-            snapshot = self._history.snapshot(resource.plural + "." + resource.group, revision)
+            snapshot = self._history.snapshot(resource.group_resource, revision)
         except Compacted:
             raise errors.expired(
                 "The provided continue parameter is too old to display a consistent list result. You can start a new "
@@ -132,7 +131,7 @@ class FakeApiServer:
     ) -> AsyncIterator[WatchEvent[T]]:
         """Changes as they come; ends with a bookmark after `timeout` seconds, or without a word when it is cut."""
         resource = SCHEME.of(cls)
-        collection = resource.plural + "." + resource.group
+        collection = resource.group_resource
         wanted = _Selection(namespace if resource.namespaced else "", label_selector, field_selector)
         subscription = self._history.subscribe(collection)
         try:
@@ -183,7 +182,7 @@ class FakeApiServer:
             raise errors.bad_request("name or generateName is required")
         key = _key(resource, new.metadata.namespace, new.metadata.name)
         if self._history.get(key) is not None:
-            raise errors.already_exists(group_resource(resource), new.metadata.name)
+            raise errors.already_exists(resource.group_resource, new.metadata.name)
         prepare_create(new, resource, uid=self._uid(), now=self.clock.now())
         set_defaults(new)
         created: T = new if dry_run else self._store(key, new)
@@ -247,7 +246,7 @@ class FakeApiServer:
         ):
             if wanted and wanted != found:
                 cause = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
-                raise errors.conflict(group_resource(resource), name, cause)
+                raise errors.conflict(resource.group_resource, name, cause)
         fate = prepare_delete(obj, resource, grace_period=grace_period, propagation=propagation, now=self.clock.now())
         key = _key(resource, obj.metadata.namespace, name)
         if fate is Fate.REMOVED:
@@ -260,7 +259,7 @@ class FakeApiServer:
         resource = SCHEME.of(cls)
         handler = SUBRESOURCES.get((resource.plural, subresource))
         if handler is None:
-            raise errors.not_found(group_resource(resource), f"{name}/{subresource}")
+            raise errors.not_found(resource.group_resource, f"{name}/{subresource}")
         return handler(self, name, namespace, body)
 
     def put(self, obj: T) -> T:
@@ -327,7 +326,7 @@ class _Selection:
 
 
 def _key(resource: Resource, namespace: str, name: str) -> Key:
-    return (f"{resource.plural}.{resource.group}", namespace if resource.namespaced else "", name)
+    return (resource.group_resource, namespace if resource.namespaced else "", name)
 
 
 def _encode_continue(revision: int, key: Key) -> str:
