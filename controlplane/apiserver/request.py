@@ -26,7 +26,7 @@ class User:
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
-    extra: Mapping[str, tuple[str, ...]] = field(default=_NO_EXTRA, hash=False)
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_EXTRA, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
