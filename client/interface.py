@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from api import meta_v1 as meta
 
 T = TypeVar("T", bound=meta.Object)
-R = TypeVar("R", bound=meta.Object)
+R = TypeVar("R")
 
 
 class PatchKind(enum.Enum):

@@ -23,8 +23,7 @@ from client.transport import JSON, Answer, Transport
 from client.watching import events, lines
 
 T = TypeVar("T", bound=meta.Object)
-R = TypeVar("R", bound=meta.Object)
-V = TypeVar("V")
+R = TypeVar("R")
 
 BOOKMARK_PERIOD = (
     60.0  # seconds; servers send a bookmark about this often, so that much more silence means a dead connection
@@ -239,7 +238,7 @@ def _dry(dry_run: bool) -> dict[str, str] | None:
     return {"dryRun": "All"} if dry_run else None
 
 
-def _decode(answer: Answer, cls: type[V]) -> V:
+def _decode(answer: Answer, cls: type[R]) -> R:
     try:
         return codec.decode(answer.body, cls)
     except codec.DecodeError as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from client.fake.server import FakeApiServer
 
 T = TypeVar("T", bound=meta.Object)
-R = TypeVar("R", bound=meta.Object)
+R = TypeVar("R")
 V = TypeVar("V")
 
 

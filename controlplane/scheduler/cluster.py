@@ -101,6 +101,11 @@ class Cluster:
         if placed is not None and placed.assumed:
             placed.expires = until
 
+    @property
+    def expecting(self) -> bool:
+        """Whether any assumed pod has yet to show up."""
+        return any(placed.expires is not None for placed in self._placed.values())
+
     def expire(self, now: float) -> list[Demand]:
         """Give up the assumed pods that are overdue."""
         overdue = [
