@@ -1,0 +1,8 @@
+"""What a cluster holds before anybody has made anything: namespaces, roles, priority classes, its own service.
+
+`ensure` is called at each start, after the caches are filled and before requests are taken.
+"""
+
+from controlplane.apiserver.bootstrap.ensuring import ClusterFacts, ensure
+
+__all__ = ["ClusterFacts", "ensure"]
