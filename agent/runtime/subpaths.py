@@ -1,0 +1,193 @@
+"""Mounting a part of a volume without being led out of it.
+
+A container may write into a volume while another is about to mount a path below it; a symbolic link put there at the
+right moment must not turn the mount into one of the host's files (CVE-2017-1002101). So the path is opened step by step
+beneath the volume's folder with openat2(2) and RESOLVE_BENEATH, and what was opened, not what was named, is bound to a
+place of the agent's own, which is what the runtime is then given. Parts that are missing are made as folders.
+
+Everything here blocks, on file systems that may hang; callers run it in a thread with a deadline.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+SYS_OPENAT2 = 437  # the same number on every architecture (since Linux 5.6)
+RESOLVE_NO_MAGICLINKS = 0x02
+RESOLVE_BENEATH = 0x08
+
+MS_BIND = 4096
+MNT_DETACH = 2
+UMOUNT_NOFOLLOW = 8
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class SubPathError(Exception):
+    """A sub-path cannot be mounted; the message says why."""
+
+
+class SubPaths(Protocol):
+    """The kernel as sub-paths need it."""
+
+    def bind(self, volume: Path, sub_path: str, target: Path) -> None:
+        """Binds `sub_path` of the volume's folder to `target`, both made if missing. Raises SubPathError."""
+
+    def release(self, folder: Path) -> None:
+        """Takes every bind below a folder down and removes their places. Raises OSError."""
+
+
+class KernelSubPaths:
+    """The real thing; needs CAP_SYS_ADMIN."""
+
+    def bind(self, volume: Path, sub_path: str, target: Path) -> None:
+        if is_outside(sub_path):
+            raise SubPathError(f"sub-path {sub_path!r} leads out of the volume")
+        try:
+            with _opened(volume, sub_path) as descriptor:
+                _make_place(target, stat.S_ISDIR(os.fstat(descriptor).st_mode))
+                _unmount(target)
+                _mount_bind(f"/proc/self/fd/{descriptor}", target)
+        except OSError as error:
+            raise SubPathError(f"bind {volume}/{sub_path}: {error.strerror or error}") from error
+
+    def release(self, folder: Path) -> None:
+        # folder/<volume>/<container>/<place>, no deeper: below a place is the volume itself, which is never walked.
+        for volume in _folders(folder):
+            for container in _folders(volume):
+                for place in os.scandir(container):
+                    _unmount(Path(place.path))
+                    # A place that is still mounted refuses with EBUSY, so nothing in a volume can be lost.
+                    if place.is_dir(follow_symlinks=False):
+                        os.rmdir(place.path)
+                    else:
+                        os.unlink(place.path)
+                os.rmdir(container)
+            os.rmdir(volume)
+        if folder.is_dir():
+            os.rmdir(folder)
+
+
+class FakeSubPaths:
+    """Remembers what was asked for and does nothing, for tests without root."""
+
+    def __init__(self) -> None:
+        self.bound: dict[Path, tuple[Path, str]] = {}
+
+    def bind(self, volume: Path, sub_path: str, target: Path) -> None:
+        if is_outside(sub_path):
+            raise SubPathError(f"sub-path {sub_path!r} leads out of the volume")
+        self.bound[target] = (volume, sub_path)
+
+    def release(self, folder: Path) -> None:
+        self.bound = {target: source for target, source in self.bound.items() if folder not in target.parents}
+
+
+def is_outside(sub_path: str) -> bool:
+    """Whether a path is absolute or steps up."""
+    return sub_path.startswith("/") or ".." in sub_path.split("/")
+
+
+def _folders(folder: Path | str) -> list[str]:
+    try:
+        return [entry.path for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+
+
+@contextmanager
+def _opened(volume: Path, sub_path: str) -> Iterator[int]:
+    """An O_PATH descriptor of the sub-path, made as folders where it is missing."""
+    root = os.open(volume, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            found = _open_beneath(root, sub_path)
+        except FileNotFoundError:
+            _make_folders(root, sub_path)
+            found = _open_beneath(root, sub_path)
+        try:
+            yield found
+        finally:
+            os.close(found)
+    finally:
+        os.close(root)
+
+
+def _make_folders(root: int, sub_path: str) -> None:
+    """Makes the missing folders with the mode of the volume's own; a link on the way is followed only inside."""
+    mode = stat.S_IMODE(os.fstat(root).st_mode)
+    done = ""
+    for part in [one for one in sub_path.split("/") if one not in ("", ".")]:
+        parent = _open_beneath(root, done) if done else os.dup(root)
+        try:
+            try:
+                os.mkdir(part, 0o700, dir_fd=parent)
+            except FileExistsError:
+                pass
+            else:
+                # mkdir(2) applies the umask. The new folder is ours; opening it without following keeps it so.
+                own = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+                try:
+                    os.fchmod(own, mode)
+                finally:
+                    os.close(own)
+        finally:
+            os.close(parent)
+        done = f"{done}/{part}" if done else part
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
+
+
+def open_beneath(folder: Path, path: str, flags: int) -> int:
+    """A descriptor of a file below a folder; no link on the way leads out of it. Raises OSError."""
+    root = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return _open_beneath(root, path, flags)
+    finally:
+        os.close(root)
+
+
+def _open_beneath(root: int, path: str, flags: int = os.O_PATH) -> int:
+    how = _OpenHow(flags | os.O_CLOEXEC, 0, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS)
+    descriptor: int = _libc.syscall(
+        SYS_OPENAT2, root, os.fsencode(path), ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how))
+    )
+    if descriptor < 0:
+        code = ctypes.get_errno()
+        if code == errno.ENOSYS:
+            raise OSError(code, f"openat2 is missing in kernel {platform.release()} (5.6 has it)")
+        raise OSError(code, os.strerror(code), path)
+    return descriptor
+
+
+def _make_place(target: Path, folder: bool) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+    if folder:
+        target.mkdir(exist_ok=True, mode=0o750)
+    elif not target.exists():
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640))
+
+
+def _mount_bind(source: str, target: Path) -> None:
+    if _libc.mount(os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(MS_BIND), None) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), str(target))
+
+
+def _unmount(target: Path) -> None:
+    """Takes down whatever is mounted at a place; a place without a mount is fine."""
+    while _libc.umount2(os.fsencode(target), UMOUNT_NOFOLLOW | MNT_DETACH) == 0:
+        continue
+    code = ctypes.get_errno()
+    if code not in (errno.EINVAL, errno.ENOENT):
+        raise OSError(code, os.strerror(code), str(target))
