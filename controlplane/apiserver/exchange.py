@@ -32,14 +32,13 @@ class Stream(Protocol):
     """An answer of unknown length that is being sent."""
 
     def write(self, data: bytes) -> None:
-        """Send a piece at once, without waiting; the caller watches :attr:`buffered`."""
+        """Send a piece at once, without waiting; the caller watches :meth:`buffered`."""
         ...
 
     def write_framed(self, data: bytes) -> None:
-        """Send bytes that are framed already (see :meth:`frame`): shared by many streams, framed once."""
+        """Send bytes that are chunks already: shared by many streams, framed once."""
         ...
 
-    @property
     def buffered(self) -> int:
         """Bytes the client has not taken yet."""
         ...
@@ -154,7 +153,3 @@ class Exchange:
         self.streamed = True
         return self.connection.start_tunnel(head)
 
-
-def frame(data: bytes) -> bytes:
-    """One chunk of the chunked transfer coding (RFC 9112, section 7.1)."""
-    return b"%x\r\n%b\r\n" % (len(data), data)

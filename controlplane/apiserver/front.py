@@ -14,7 +14,6 @@ from typing import Protocol
 
 from api import errors
 from controlplane.apiserver import options, routing
-from controlplane.apiserver.authorization.decisions import Decision, forbidden
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.metrics import Labels, Metrics
 from controlplane.apiserver.replies import status_reply
@@ -37,18 +36,12 @@ _READING = frozenset({"get", "list", "watch", "head", "options"})
 _LONG_RUNNING = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
 
-class Authenticates(Protocol):
-    """Tells who sends a request."""
+class Identifies(Protocol):
+    """Tells who sends a request, and whether they may."""
 
-    def authenticate(self, headers: Mapping[str, str], peer_certificate: bytes | None) -> User | None:
-        """The user, or None when credentials are missing or wrong."""
+    def identify(self, headers: Mapping[str, str], peer_certificate: bytes | None, info: RequestInfo) -> User:
+        """The user on whose behalf the request is; raises StatusError (Unauthorized, Forbidden)."""
         ...
-
-
-class Authorizes(Protocol):
-    """Tells what a user may do."""
-
-    def authorize(self, user: User, info: RequestInfo) -> Decision: ...
 
 
 class Dispatches(Protocol):
@@ -66,15 +59,13 @@ class Front:
 
     def __init__(
         self,
-        authenticator: Authenticates,
-        authorizer: Authorizes,
+        guard: Identifies,
         dispatch: Dispatches,
         metrics: Metrics,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._authenticator = authenticator
-        self._authorizer = authorizer
+        self._guard = guard
         self._dispatch = dispatch
         self._metrics = metrics
         self._clock = clock
@@ -86,7 +77,7 @@ class Front:
         try:
             exchange.info = info = routing.parse(exchange.method, exchange.path, exchange.query)
             long_running = info.is_resource and (info.verb == "watch" or info.subresource in _LONG_RUNNING)
-            self._admit(exchange, info)
+            exchange.user = self._guard.identify(exchange.headers, exchange.peer_certificate, info)
             reply = await (self._attend(exchange, info) if long_running else self._handle(exchange, info))
         except asyncio.CancelledError:
             raise
@@ -96,16 +87,6 @@ class Front:
         elapsed = None if long_running else self._clock() - started
         self._metrics.request(self._dispatch.labels(exchange.info), code, elapsed)
         return reply
-
-    def _admit(self, exchange: Exchange, info: RequestInfo) -> None:
-        """Authenticate and authorize; raises StatusError (Unauthorized, Forbidden)."""
-        user = self._authenticator.authenticate(exchange.headers, exchange.peer_certificate)
-        if user is None:
-            raise errors.unauthorized("Unauthorized")
-        exchange.user = user
-        decision = self._authorizer.authorize(user, info)
-        if not decision.allowed:
-            raise forbidden(user, info, decision.reason)
 
     async def _handle(self, exchange: Exchange, info: RequestInfo) -> Reply | None:
         metrics = self._metrics

@@ -24,7 +24,8 @@ from aiohttp.web_protocol import RequestHandler
 
 from api import errors
 from controlplane.apiserver import query, routing
-from controlplane.apiserver.exchange import Exchange, Reply, Stream, Tunnel, frame
+from controlplane.apiserver.caching.encoding import LAST_CHUNK, chunk
+from controlplane.apiserver.exchange import Exchange, Reply, Stream, Tunnel
 
 logger = logging.getLogger(__name__)
 
@@ -190,12 +191,11 @@ class _Stream:
         self._handler = handler
 
     def write(self, data: bytes) -> None:
-        self._transport.write(frame(data))
+        self._transport.write(chunk(data))
 
     def write_framed(self, data: bytes) -> None:
         self._transport.write(data)
 
-    @property
     def buffered(self) -> int:
         return self._transport.get_write_buffer_size()
 
@@ -208,7 +208,7 @@ class _Stream:
 
     def finish(self) -> None:
         if not self.closed:
-            self._transport.write(b"0\r\n\r\n")
+            self._transport.write(LAST_CHUNK)
 
 
 class _Tunnel:

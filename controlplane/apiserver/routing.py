@@ -107,3 +107,10 @@ def _single_name(required: tuple[tuple[str, str], ...]) -> str:
         if field == "metadata.name" and value and value not in (".", "..") and "/" not in value and "%" not in value:
             return value
     return ""
+
+
+def watches_by_path(path: str) -> bool:
+    """Whether the path itself asks for a watch, the older way."""
+    parts = path.strip("/").split("/", 4)
+    skip = 2 if parts[0] == "api" else 3
+    return len(parts) > skip and parts[skip] == "watch"

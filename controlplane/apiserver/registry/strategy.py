@@ -49,7 +49,7 @@ class Strategy:
         self.group_resource = GroupName(resource.group, resource.plural)
         self.group_kind = GroupName(resource.group, resource.kind)
         members = msgspec.structs.fields(resource.type)
-        self.has_status = "status" in resource.subresources and any(f.name == "status" for f in members)
+        self.has_status = resource.subresource("status") is not None and any(f.name == "status" for f in members)
         self._content = tuple(f.name for f in members if f.name not in _TOP)
         self._fresh_status = next((_factory(f) for f in members if f.name == "status"), None)
 
@@ -121,8 +121,9 @@ def reset_metadata_for_status(new: meta.ObjectMeta, old: meta.ObjectMeta) -> Non
 
 
 def _factory(member: msgspec.structs.FieldInfo) -> Callable[[], Any]:
+    factory: Callable[[], Any] = member.default_factory
     if member.default_factory is not msgspec.NODEFAULT:
-        return member.default_factory
+        return factory
     default = member.default
     return lambda: default
 

@@ -1,0 +1,1 @@
+"""What hangs below an object: scale, binding, finalize, eviction, logs and the streams to its node."""
