@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cni.errors import DecodingFailure, IncompatibleVersion, InvalidConfiguration
+from cni.errors import InvalidConfiguration
 
-SUPPORTED_VERSIONS = ("0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0")
-LATEST_VERSION = SUPPORTED_VERSIONS[-1]
 DEFAULT_BRIDGE = "orlop0"
 DEFAULT_MTU = 1500
 DEFAULT_STATE = "/run/orlop/cni"
@@ -53,30 +50,9 @@ class NetworkConfig:
         return str(self.subnet.network_address + 1)
 
 
-def parse_object(stdin: bytes) -> dict[str, Any]:
-    """The JSON object on standard input. Raises DecodingFailure."""
-    try:
-        raw = json.loads(stdin)
-    except ValueError as error:
-        raise DecodingFailure("failed to decode network configuration", str(error)) from error
-    if not isinstance(raw, dict):
-        raise DecodingFailure("failed to decode network configuration", f"expected an object, got {type(raw).__name__}")
-    return raw
-
-
-def checked_version(raw: Mapping[str, Any]) -> str:
-    """The version of the protocol that the caller speaks. Raises IncompatibleVersion."""
-    version = raw.get("cniVersion") or "0.1.0"
-    if version not in SUPPORTED_VERSIONS:
-        raise IncompatibleVersion(
-            "incompatible CNI versions", f'config is "{version}", plugin supports {list(SUPPORTED_VERSIONS)}'
-        )
-    return str(version)
-
-
 def parse(raw: Mapping[str, Any]) -> NetworkConfig:
-    """Check the configuration and give it types. Raises IncompatibleVersion, InvalidConfiguration."""
-    version = checked_version(raw)
+    """Check the configuration and give it types. The version has been checked. Raises InvalidConfiguration."""
+    version = str(raw.get("cniVersion"))
     name = raw.get("name")
     if not isinstance(name, str) or not _NAME.match(name):
         raise InvalidConfiguration("invalid network name", f"{name!r}")

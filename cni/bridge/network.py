@@ -179,15 +179,19 @@ class BridgeNetwork:
         self.kernel.unplug(host_link_name(lease.container, lease.interface))
         ports = ports_of(lease)
         if ports:
-            self._close_ports(lease.address, ports)
+            self._close_ports(lease, ports)
         self.leases.release(lease)
 
-    def _close_ports(self, address: str, ports: Sequence[PortMapping]) -> None:
-        """Close host ports; each alone if together they do not go, since one may never have been opened."""
+    def _close_ports(self, lease: Lease, ports: Sequence[PortMapping]) -> None:
+        """Close the host ports of a lease: those it holds, not those it wanted while another had them."""
+        others = [(other.address, ports_of(other)) for other in self.leases.all() if other.owner != lease.owner]
+        held = {(port.protocol, port.host_port, port.host_ip) for _, mappings in others for port in mappings}
+        own = [port for port in ports if (port.protocol, port.host_port, port.host_ip) not in held]
+        if not own:
+            return
         try:
-            self.kernel.filter(filtering.close_ports(self.config, address, ports))
-        except NftablesError:
-            others = [(lease.address, ports_of(lease)) for lease in self.leases.all() if lease.address != address]
+            self.kernel.filter(filtering.close_ports(self.config, lease.address, own))
+        except NftablesError:  # one was never opened, or all were flushed: leave exactly what the others hold
             self.kernel.filter(filtering.setup(self.config) + filtering.restore(self.config, others))
 
     # ----------------------------------------------------- CHECK, STATUS, GC

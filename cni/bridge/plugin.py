@@ -5,16 +5,16 @@ Used alike by the agent's service and by the program that does the work itself w
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from cni.bridge import config as configs
 from cni.bridge.network import BridgeNetwork
-from cni.environment import Call, parse_environment
+from cni.environment import COMMANDS
 from cni.errors import CniError, IOFailure
 from cni.kernel.interface import Kernel
 from cni.kernel.namespaces import NoSuchNamespace
+from cni.sdk import Request, serve
 
 
 class Plugin:
@@ -26,29 +26,12 @@ class Plugin:
 
     def serve(self, name: str, environment: Mapping[str, str], stdin: bytes) -> tuple[int, bytes]:
         """Do what a call under the program name `name` asks; returns exit code and standard output. Never raises."""
-        version = configs.LATEST_VERSION
-        try:
-            call = parse_environment(environment)
-            raw = configs.parse_object(stdin)
-            if raw.get("cniVersion") in configs.SUPPORTED_VERSIONS:
-                version = raw["cniVersion"]
-            if call.command == "VERSION":
-                result: dict[str, Any] | None = {
-                    "cniVersion": version,
-                    "supportedVersions": list(configs.SUPPORTED_VERSIONS),
-                }
-            elif name == "loopback":
-                result = self._loopback(call, raw)
-            else:
-                result = self._bridge(call, raw)
-        except CniError as error:
-            return 1, _error(version, error)
-        except Exception as error:  # noqa: BLE001 - the runtime must get an answer it can read, whatever went wrong
-            return 1, _error(version, IOFailure(f"{type(error).__name__}", str(error)))
-        return 0, b"" if result is None else json.dumps(result).encode()
+        handler = self._loopback if name == "loopback" else self._bridge
+        return serve(dict.fromkeys(COMMANDS, handler), environment, stdin)
 
-    def _bridge(self, call: Call, raw: Mapping[str, Any]) -> dict[str, Any] | None:
-        network = BridgeNetwork(self._kernel, configs.parse(raw), self._prepared)
+    def _bridge(self, request: Request) -> dict[str, Any] | None:
+        call = request.call
+        network = BridgeNetwork(self._kernel, configs.parse(request.config), self._prepared)
         match call.command:
             case "ADD":
                 return network.add(call)
@@ -62,9 +45,9 @@ class Plugin:
                 network.collect()
         return None
 
-    def _loopback(self, call: Call, raw: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _loopback(self, request: Request) -> dict[str, Any] | None:
         """The `loopback` plugin that container runtimes call beside every network: brings `lo` up."""
-        version = configs.checked_version(raw)
+        call, version = request.call, request.version
         if call.command == "CHECK":
             found = self._kernel.look(call.netns, "lo")
             if found is None or not found.up:
@@ -84,10 +67,3 @@ class Plugin:
             "ips": [address],
             "dns": {},
         }
-
-
-def _error(version: str, error: CniError) -> bytes:
-    body: dict[str, Any] = {"cniVersion": version, "code": error.code, "msg": error.msg}
-    if error.details:
-        body["details"] = error.details
-    return json.dumps(body).encode()

@@ -44,6 +44,7 @@ class PluginService:
     def __init__(self, path: str, kernel: Kernel | None = None) -> None:
         self.path = path
         self._kernel = kernel
+        self._own_kernel: LinuxKernel | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cni")
         self._plugin: Plugin | None = None
         self._server: asyncio.Server | None = None
@@ -58,7 +59,10 @@ class PluginService:
         os.replace(temporary, self.path)
 
     def _prepare(self) -> None:
-        self._plugin = Plugin(self._kernel or LinuxKernel())
+        kernel = self._kernel
+        if kernel is None:
+            kernel = self._own_kernel = LinuxKernel()
+        self._plugin = Plugin(kernel)
 
     async def stop(self) -> None:
         """Finish the calls under way and listen no more; the program does its work itself from then on."""
@@ -71,6 +75,8 @@ class PluginService:
             except FileNotFoundError:
                 pass
         self._thread.shutdown()
+        if self._own_kernel is not None:
+            self._own_kernel.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -9,7 +9,7 @@ export KUBECONFIG=/etc/orlop/admin.kubeconfig
 "$kubectl" rollout status deployment/hello --timeout=120s
 for address in $("$kubectl" get pods -l app=hello -o jsonpath='{range .items[*]}{.status.podIP}{"\n"}{end}'); do
   printf 'http://%s:8080/ answers: ' "$address"
-  busybox wget -q -O - -T 10 "http://$address:8080/"
+  timeout 10 busybox wget -q -O - "http://$address:8080/"
 done
 echo
 echo "The cluster is yours:"
