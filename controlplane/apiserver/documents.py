@@ -1,8 +1,8 @@
 """Documents the server keeps ready: discovery and OpenAPI, sent whole with an ETag, or not at all if the client has
 them.
 
-A document never changes while the server runs, so its digest and its compressed form are made once, at first need.
-Clients cache by the ETag: after the first time a kubectl command costs a 304.
+A document never changes while the server runs. Clients cache by the ETag: after the first time a kubectl command costs
+a 304.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable
-from functools import cached_property
 
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.replies import GZIP_THRESHOLD
+
+Headers = tuple[tuple[str, str], ...]
 
 # Made once and sent often: worth the better compression. The window asks for a gzip header (zlib.h, deflateInit2).
 _LEVEL = 6
@@ -21,35 +22,40 @@ _WINDOW = 31
 
 
 class Document:
-    """A body of one media type; the body is made when it is first asked for."""
+    """A body of one media type under one tag.
 
-    def __init__(self, content_type: str, make: Callable[[], bytes]) -> None:
+    *make* is called when the body is needed: what is kept is its compressed form alone, since nearly every client
+    takes that.
+    """
+
+    def __init__(self, content_type: str, make: Callable[[], bytes], tag: str = "") -> None:
+        """*tag* is the text of the ETag; without one it is the SHA-512 of the body, which is made now."""
         self.content_type = content_type
+        self.tag = tag or hashlib.sha512(make()).hexdigest().upper()
         self._make = make
+        self._compressed: bytes | None = None
 
-    @cached_property
-    def body(self) -> bytes:
-        return self._make()
-
-    @cached_property
-    def digest(self) -> str:
-        """The SHA-512 of the body in upper-case hexadecimal digits, as upstream's ETags have it."""
-        return hashlib.sha512(self.body).hexdigest().upper()
-
-    @cached_property
-    def compressed(self) -> bytes:
-        compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW)
-        return compressor.compress(self.body) + compressor.flush()
-
-    def reply(self, exchange: Exchange, *headers: tuple[str, str]) -> Reply:
+    def reply(self, exchange: Exchange, headers: Headers = ()) -> Reply:
         """The document, or 304 for a client that holds it already; *headers* go along with either."""
-        etag = f'"{self.digest}"'
+        etag = f'"{self.tag}"'
         tagged = (("ETag", etag), ("Vary", "Accept"), *headers)
         if _matches(exchange.headers.get("If-None-Match", ""), etag):
             return Reply(304, b"", self.content_type, tagged)
-        if len(self.body) > GZIP_THRESHOLD and "gzip" in exchange.headers.get("Accept-Encoding", ""):
-            return Reply(200, self.compressed, self.content_type, (*tagged, ("Content-Encoding", "gzip")))
-        return Reply(200, self.body, self.content_type, tagged)
+        if "gzip" in exchange.headers.get("Accept-Encoding", ""):
+            if self._compressed is None:
+                self._compressed = self._compress()
+            if self._compressed:
+                encoded = (*tagged, ("Content-Encoding", "gzip"))
+                return Reply(200, self._compressed, self.content_type, encoded)
+        return Reply(200, self._make(), self.content_type, tagged)
+
+    def _compress(self) -> bytes:
+        """The gzip form, or nothing where the body is not worth it."""
+        body = self._make()
+        if len(body) <= GZIP_THRESHOLD:
+            return b""
+        compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW)
+        return compressor.compress(body) + compressor.flush()
 
 
 def _matches(header: str, etag: str) -> bool:

@@ -4,5 +4,6 @@
 """
 
 from controlplane.apiserver.bootstrap.ensuring import ClusterFacts, ensure
+from controlplane.apiserver.bootstrap.roles import node_rules
 
-__all__ = ["ClusterFacts", "ensure"]
+__all__ = ["ClusterFacts", "ensure", "node_rules"]

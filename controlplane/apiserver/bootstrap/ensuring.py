@@ -5,6 +5,7 @@ Every start runs through all of them; those that are as they should be cost a lo
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -63,8 +64,10 @@ async def ensure(reader: ObjectReader, writer: ObjectWriter, facts: ClusterFacts
     await ensurer.each(roles.bindings(), reconciling.reconciled_binding)
     await ensurer.each(_priority_classes())
     await ensurer.each([_service(facts)], reconciling.reconciled_service)
-    await ensurer.each([_endpoints(facts)], reconciling.reconciled_endpoints)
-    await ensurer.each([_endpoint_slice(facts)], reconciling.reconciled_slice)
+    if not ipaddress.ip_address(facts.advertise_address).is_loopback:
+        # Endpoints may not name a loopback address; a server that has no other is not to be reached by pods anyway.
+        await ensurer.each([_endpoints(facts)], reconciling.reconciled_endpoints)
+        await ensurer.each([_endpoint_slice(facts)], reconciling.reconciled_slice)
     await ensurer.each([_authentication(facts)], reconciling.reconciled_config_map)
     await ensurer.aggregate()
     if ensurer.writes:
