@@ -228,16 +228,13 @@ def _validate_host_network_ports(spec: core.PodSpec, path: str, out: FieldErrors
 
 def _validate_user_namespace(spec: core.PodSpec, path: str, out: FieldErrors) -> None:
     """A pod with a user namespace of its own (KEP-127) shares no other namespace with the host."""
-    detail = "when `hostUsers` is false"
+    detail = "when `pod.Spec.HostUsers` is false"
     if spec.host_network:
         out.append(forbidden(f"{path}.hostNetwork", detail))
     if spec.host_pid:
-        out.append(forbidden(f"{path}.hostPID", detail))
+        out.append(forbidden(f"{path}.HostPID", detail))
     if spec.host_ipc:
-        out.append(forbidden(f"{path}.hostIPC", detail))
-    for container, where in visit_containers(spec, path):
-        if container.volume_devices:
-            out.append(forbidden(f"{where}.volumeDevices", detail))
+        out.append(forbidden(f"{path}.HostIPC", detail))
 
 
 def _validate_dns(spec: core.PodSpec, path: str, out: FieldErrors) -> None:

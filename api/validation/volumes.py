@@ -6,6 +6,7 @@ The sources every node serves by itself are here; those of external storage are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 from api import core_v1 as core
@@ -80,8 +81,7 @@ def _validate_source(
     volume: core.Volume, metadata: meta.ObjectMeta | None, path: str, out: FieldErrors, *, in_pod: bool
 ) -> None:
     found = False
-    for attribute, wire, several, check in _SOURCES:
-        source = getattr(volume, attribute)
+    for source, (attribute, wire, several, check) in zip(_read_sources(volume), _SOURCES, strict=True):
         if source is None:
             continue
         if found:
@@ -331,3 +331,4 @@ _SOURCES: Final[tuple[tuple[str, str, str, Check], ...]] = (
     ("ephemeral", "ephemeral", "ephemeral", _validate_ephemeral),
     ("image", "image", "image", _validate_image),
 )
+_read_sources = attrgetter(*(source[0] for source in _SOURCES))
