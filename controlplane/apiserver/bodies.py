@@ -87,7 +87,7 @@ def decode_any_version(exchange: Exchange, body: bytes, media_type: str, into: t
         given = _type_meta(body)
         if given.kind and given.kind != kind:
             raise errors.bad_request(
-                f'converting ({given.api_version}.{given.kind}) to (internalversion.{kind}): unknown conversion'
+                f"converting ({given.api_version}.{given.kind}) to (internalversion.{kind}): unknown conversion"
             )
         return codec.decode(body, into)
     except (codec.DecodeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -123,7 +123,9 @@ def _unhandled(version: str, said: str, wanted: str, cause: str) -> errors.Statu
 
 
 def _unrecognized(kind: str, cause: str, body: bytes) -> errors.StatusError:
-    return errors.bad_request(f"the object provided is unrecognized (must be of type {kind}): {cause} ({_summary(body)})")
+    return errors.bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): {cause} ({_summary(body)})"
+    )
 
 
 def _summary(body: bytes) -> str:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+#: Where services get their addresses if nobody says otherwise.
+SERVICE_NETWORK: IPNetwork = ipaddress.ip_network("10.43.0.0/16")
+
 
 @dataclass(frozen=True)
 class ServerConfig:
@@ -25,7 +28,7 @@ class ServerConfig:
     #: Addresses of this node that the serving certificate must name; the first is told to clients as the server's.
     node_ips: tuple[str, ...] = ("127.0.0.1",)
     node_name: str = "localhost"
-    service_network: IPNetwork = ipaddress.ip_network("10.43.0.0/16")
+    service_network: IPNetwork = SERVICE_NETWORK
     node_ports: tuple[int, int] = (30000, 32767)
     cluster_domain: str = "cluster.local"
     #: Where the store lies; None for its place in `data_dir`.

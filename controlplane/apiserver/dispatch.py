@@ -17,7 +17,20 @@ Handler = Callable[[Exchange], Awaitable[Reply | None]]
 PathHandler = Callable[[Exchange], Reply]
 
 _VERBS = frozenset(
-    {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "head", "post", "put", "options"}
+    {
+        "get",
+        "list",
+        "watch",
+        "create",
+        "update",
+        "patch",
+        "delete",
+        "deletecollection",
+        "head",
+        "post",
+        "put",
+        "options",
+    }
 )
 _ACROSS_NAMESPACES = frozenset({"list", "watch"})
 _NAMELESS = frozenset({"list", "watch", "create", "deletecollection"})

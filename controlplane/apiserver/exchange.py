@@ -152,4 +152,3 @@ class Exchange:
         """Answer with `head` (a whole HTTP response head) and go on with raw bytes."""
         self.streamed = True
         return self.connection.start_tunnel(head)
-

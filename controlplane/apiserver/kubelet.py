@@ -11,7 +11,9 @@ import ssl
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
-from api import core_v1 as core, errors, meta_v1 as meta
+from api import core_v1 as core
+from api import errors
+from api import meta_v1 as meta
 from api.scheme import SCHEME
 from controlplane.apiserver.request import ObjectReader
 

@@ -184,4 +184,3 @@ def _watch_errors(options: ListOptions) -> fields.FieldErrors:
         if options.continue_:
             problems.append(fields.forbidden(path, f"{path} is forbidden when continue is provided"))
     return problems
-

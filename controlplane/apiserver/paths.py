@@ -89,5 +89,3 @@ class Paths:
 
 def _ping() -> None:
     """Whoever answers this is alive."""
-
-

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from api import codec, errors, meta_v1 as meta
+from api import codec, errors
+from api import meta_v1 as meta
 from controlplane.apiserver import replies
 from controlplane.apiserver.caching.encoding import WatchEncoding, bookmark_object, chunk
 from controlplane.apiserver.caching.entries import Entry, Shape
@@ -45,7 +46,7 @@ def include_object(exchange: Exchange) -> str:
     """What of each object goes along in its row; raises StatusError (BadRequest)."""
     wanted = exchange.query.first("includeObject")
     if wanted not in ("", NOTHING, METADATA, OBJECT):
-        cause = f'includeObject: Invalid value: "{wanted}": must be \'Metadata\', \'Object\', \'None\', or empty'
+        cause = f"includeObject: Invalid value: \"{wanted}\": must be 'Metadata', 'Object', 'None', or empty"
         raise errors.bad_request(f"Unable to convert to Table as requested: {cause}")
     return wanted
 

@@ -1,1 +1,1 @@
-"""What is kept of each resource: its place in the store, its cache, and what upstream does to its objects on a write."""
+"""What is kept of each resource: its place in the store, its cache, and what happens to its objects on a write."""

@@ -15,8 +15,8 @@ from api.errors import GroupName
 class Facts:
     """The switches of one resource.
 
-    `generation` names the parts of an object whose change makes a new metadata.generation ("spec", "metadata.annotations",
-    …); empty for kinds that do not count generations. `keeps_status` marks the kinds whose status may be given at
+    `generation` names the parts of an object ("spec", "metadata.annotations") whose change makes a new
+    metadata.generation; empty for kinds that do not count generations. `keeps_status` marks the kinds whose status may be given at
     creation although there is a status subresource.
     """
 

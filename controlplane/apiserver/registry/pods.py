@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from api import core_v1 as core, meta_v1 as meta, pods
+from api import core_v1 as core
+from api import meta_v1 as meta
+from api import pods
 from api.names import dns1123_label
 from api.pod_resources import compute_qos_class
 from api.times import Time
@@ -99,4 +101,3 @@ def _require(selector: meta.LabelSelector, keys: list[str], operator: str, label
             selector.match_expressions.append(
                 meta.LabelSelectorRequirement(key=key, operator=operator, values=[labels[key]])
             )
-

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from api import core_v1 as core, errors, fields
+from api import core_v1 as core
+from api import errors, fields
 from api.scheme import Resource
 from controlplane.apiserver.registry.allocation import Exhausted, OutOfRange, Pool, Taken, address_pool, port_pool
 from controlplane.apiserver.registry.facts import Facts
@@ -84,7 +85,10 @@ class ServiceStrategy(Strategy):
         if spec.cluster_ip and not spec.cluster_ips:
             spec.cluster_ips = [spec.cluster_ip]
         elif spec.cluster_ips and not spec.cluster_ip and old is None:
-            raise _invalid(service, fields.invalid("spec.clusterIPs", spec.cluster_ips, "must be empty when `clusterIP` is not specified"))
+            raise _invalid(
+                service,
+                fields.invalid("spec.clusterIPs", spec.cluster_ips, "must be empty when `clusterIP` is not specified"),
+            )
         headless_without_selector = spec.cluster_ip == NONE and not spec.selector
         if spec.ip_family_policy is None:
             if old is not None and old.spec.ip_family_policy is not None:
@@ -162,7 +166,9 @@ class ServiceStrategy(Strategy):
             except Exhausted:
                 raise errors.internal("failed to allocate a serviceIP: range is full") from None
         at_end(lambda: self._addresses.release(number))
-        address = str(ipaddress.ip_address(number)) if self._network.version == 4 else str(ipaddress.IPv6Address(number))
+        address = (
+            str(ipaddress.ip_address(number)) if self._network.version == 4 else str(ipaddress.IPv6Address(number))
+        )
         spec.cluster_ip = asked or address
         spec.cluster_ips = [spec.cluster_ip]
 
@@ -172,7 +178,9 @@ class ServiceStrategy(Strategy):
         except ValueError:
             raise _invalid(
                 service,
-                fields.invalid("spec.clusterIPs[0]", asked, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+                fields.invalid(
+                    "spec.clusterIPs[0]", asked, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+                ),
             ) from None
         try:
             if address.version != self._network.version:
@@ -288,9 +296,9 @@ def _carry_over(new: core.Service, old: core.Service) -> None:
             spec.allocate_load_balancer_node_ports = None
         if spec.load_balancer_class == before.load_balancer_class:
             spec.load_balancer_class = None
-    if before.type in _WITH_NODE_PORTS and spec.type == "ClusterIP" and not spec.external_ips:
-        if spec.external_traffic_policy == before.external_traffic_policy:
-            spec.external_traffic_policy = ""
+    outside = before.type in _WITH_NODE_PORTS and spec.type == "ClusterIP" and not spec.external_ips
+    if outside and spec.external_traffic_policy == before.external_traffic_policy:
+        spec.external_traffic_policy = ""
 
 
 def _held_ports(service: core.Service) -> list[int]:

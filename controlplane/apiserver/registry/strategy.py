@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from api import fields, meta_v1 as meta
+from api import fields
+from api import meta_v1 as meta
 from api.errors import GroupName
 from api.scheme import Resource
 from controlplane.apiserver.registry.facts import Facts
@@ -63,7 +64,7 @@ class Strategy:
             obj.metadata.generation = 1
 
     def reserve_create(self, obj: Any, write: Write) -> Finish | None:
-        """Take what the object needs from a common stock (addresses, ports); raises StatusError when it is not to be had."""
+        """Take what the object needs from a common stock (addresses, ports); raises StatusError when there is none."""
         return None
 
     # Update of the object itself.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from api import codec, core_v1 as core, errors, fields, meta_v1 as meta, pods
+from api import codec, errors, fields, pods
+from api import core_v1 as core
+from api import meta_v1 as meta
 from api.rendering import quote
 from controlplane.apiserver import bodies, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply
@@ -30,7 +32,15 @@ async def bind(registry: Registry, environment: Environment, exchange: Exchange)
     _check(binding)
     if info.resource == "bindings":
         exchange.info = RequestInfo(
-            info.verb, info.group, info.version, "pods", "binding", info.namespace, binding.metadata.name, info.path, True
+            info.verb,
+            info.group,
+            info.version,
+            "pods",
+            "binding",
+            info.namespace,
+            binding.metadata.name,
+            info.path,
+            True,
         )
     await environment.admit(create.OPERATION, exchange, registry, binding, None, dry_run=wanted.dry_run)
     await _assign(registry, environment, info.namespace, binding, dry_run=wanted.dry_run)

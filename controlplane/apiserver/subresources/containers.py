@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from api import core_v1 as core, errors, pods
+from api import core_v1 as core
+from api import errors, pods
 
 
 def choose_container(pod: core.Pod, asked: str) -> str:

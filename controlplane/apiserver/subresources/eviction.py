@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from api import codec, core_v1 as core, errors, meta_v1 as meta, pods, policy_v1 as policy
+from api import codec, errors, pods
+from api import core_v1 as core
+from api import meta_v1 as meta
+from api import policy_v1 as policy
 from api.selectors import from_struct
 from controlplane.apiserver import bodies, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply
@@ -54,7 +57,9 @@ async def _spend(budgets: Registry, environment: Environment, pod: core.Pod, *, 
         if not covering:
             return
         if len(covering) > 1:
-            raise errors.internal("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
+            raise errors.internal(
+                "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+            )
         budget: Any = budgets.decode(covering[0])
         if not pods.is_ready(pod) and budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
             return

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlencode
 
-from api import core_v1 as core, errors, fields
+from api import core_v1 as core
+from api import errors, fields
 from api.times import Time, TimeError
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.kubelet import Kubelets, Response, unreachable

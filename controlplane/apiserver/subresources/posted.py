@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from api import authentication_v1 as authentication, codec
+from api import authentication_v1 as authentication
+from api import codec
 from api.meta_v1 import Object
 from api.scheme import Resource
 from controlplane.apiserver import bodies, options, replies

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from api import autoscaling_v1 as autoscaling, codec, errors, fields, meta_v1 as meta
+from api import autoscaling_v1 as autoscaling
+from api import codec, errors, fields
+from api import meta_v1 as meta
 from api.selectors import from_labels, from_struct
 from controlplane.apiserver import bodies, negotiation, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import quote, urlencode
 
-from api import core_v1 as core, errors
+from api import core_v1 as core
+from api import errors
 from controlplane.apiserver.authorization.decisions import forbidden
 from controlplane.apiserver.exchange import Exchange, Reply, Tunnel
 from controlplane.apiserver.kubelet import Kubelets, Response
@@ -32,9 +33,7 @@ _HOP = frozenset(
 _BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 
 
-async def connect(
-    registry: Registry, environment: Environment, kubelets: Kubelets, exchange: Exchange
-) -> Reply | None:
+async def connect(registry: Registry, environment: Environment, kubelets: Kubelets, exchange: Exchange) -> Reply | None:
     """Answer a GET or POST of pods/<name>/{exec,attach,portforward}."""
     info = exchange.info
     if "dryRun" in exchange.query:

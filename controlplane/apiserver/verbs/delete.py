@@ -11,7 +11,8 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from api import codec, errors, fields, meta_v1 as meta
+from api import codec, errors, fields
+from api import meta_v1 as meta
 from api.times import Time
 from controlplane.apiserver import bodies, negotiation, options, replies
 from controlplane.apiserver.caching.entries import Entry
@@ -129,9 +130,7 @@ def plan(registry: Registry, obj: Any, wanted: meta.DeleteOptions, now: float) -
     return Step.REMOVE
 
 
-def _begin_grace(
-    period: int, metadata: meta.ObjectMeta, wanted: meta.DeleteOptions, now: float
-) -> tuple[bool, bool]:
+def _begin_grace(period: int, metadata: meta.ObjectMeta, wanted: meta.DeleteOptions, now: float) -> tuple[bool, bool]:
     """Start or shorten the grace period: (marked just now, already under way and not to be changed)."""
     if period < 0:
         period = 1

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from api.times import Time
 from controlplane.apiserver.admission.attributes import Attributes
-from controlplane.apiserver.exchange import Exchange
 from controlplane.apiserver.authorization.decisions import Decision
+from controlplane.apiserver.exchange import Exchange
 from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.registry.strategy import Write
 from controlplane.apiserver.request import RequestInfo, User

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from api import errors, meta_v1 as meta
+from api import errors
+from api import meta_v1 as meta
 from controlplane.apiserver import replies, tabular
 from controlplane.apiserver.caching.entries import Entry
 from controlplane.apiserver.exchange import Exchange, Reply
@@ -48,7 +49,5 @@ def too_large_version(wanted: int, current: int) -> errors.StatusError:
     error = errors.timeout(f"Too large resource version: {wanted}, current: {current}", 1)
     details = error.status.details
     if details is not None:
-        details.causes = [
-            meta.StatusCause(reason="ResourceVersionTooLarge", message="Too large resource version")
-        ]
+        details.causes = [meta.StatusCause(reason="ResourceVersionTooLarge", message="Too large resource version")]
     return error

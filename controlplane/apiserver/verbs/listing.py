@@ -116,5 +116,7 @@ def _reply(registry: Registry, exchange: Exchange, output: Output, page: Listing
         return tabular.table_reply(registry, exchange, output, page.entries, metadata)
     if output.transform.kind == "PartialObjectMetadata":
         kind = f"{registry.resource.kind}List"
-        raise errors.not_acceptable([f"you requested PartialObjectMetadata, but the requested object is a list ({kind})"])
+        raise errors.not_acceptable(
+            [f"you requested PartialObjectMetadata, but the requested object is a list ({kind})"]
+        )
     return tabular.partial_list_reply(exchange, output, page.entries, metadata)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from api import errors, meta_v1 as meta
+from api import errors
+from api import meta_v1 as meta
 
 
 def wipe_system_fields(metadata: meta.ObjectMeta) -> None:
@@ -40,7 +41,8 @@ def check_name(metadata: meta.ObjectMeta, name: str, namespace: str) -> None:
         )
     if namespace and metadata.namespace and metadata.namespace != namespace:
         raise errors.bad_request(
-            f"the namespace of the object ({metadata.namespace}) does not match the namespace on the request ({namespace})"
+            f"the namespace of the object ({metadata.namespace}) does not match "
+            f"the namespace on the request ({namespace})"
         )
 
 
@@ -71,8 +73,8 @@ def deduplicate_owners(metadata: meta.ObjectMeta, warn: Callable[[str], None]) -
             kept.append(reference)
     if dropped:
         warn(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may "
-            "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
+            "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
             + ", ".join(dropped)
         )
         metadata.owner_references = kept

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from api import codec, errors, meta_v1 as meta
+from api import codec, errors
+from api import meta_v1 as meta
 from controlplane.apiserver import replies
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.registry.namespaces import TERMINATING, prepare_finalize

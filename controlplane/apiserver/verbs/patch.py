@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from api import codec, errors, fields, meta_v1 as meta, patches
+from api import codec, errors, fields, patches
+from api import meta_v1 as meta
 from api.defaults import set_defaults
 from controlplane.apiserver import negotiation, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply
@@ -67,9 +68,7 @@ def read_patch(kind: str, body: bytes) -> Any:
     return document
 
 
-def apply(
-    kind: str, document: Any, current: Any, into: type[Any], exchange: Exchange, wanted: WriteOptions
-) -> Any:
+def apply(kind: str, document: Any, current: Any, into: type[Any], exchange: Exchange, wanted: WriteOptions) -> Any:
     """The patched object, decoded and defaulted; raises StatusError (BadRequest, Invalid)."""
     before = codec.to_builtins(current)
     try:

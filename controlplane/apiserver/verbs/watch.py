@@ -20,7 +20,7 @@ from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.verbs.selecting import selection
 from controlplane.apiserver.watching import End, Fanout, Watcher
 
-#: Seconds a watch lasts at least if the client does not say; up to as much again is added, so that they do not end together.
+#: Seconds a watch lasts at least if the client does not say; up to as much again is added, so that not all end at once.
 MIN_DURATION = 1800.0
 
 #: Seconds a client may ask for at most; a longer watch is simply begun again.
