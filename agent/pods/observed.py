@@ -55,6 +55,8 @@ class ObservedContainer:
     hash: str = ""
     """`agent.pods.identity.container_hash` at the time of creation; empty when it was not recorded."""
     user: ObservedUser | None = None
+    image_missing: bool = False
+    """The runtime no longer has the image; the container is there nonetheless."""
 
 
 @dataclass(frozen=True, slots=True)

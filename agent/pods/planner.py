@@ -179,8 +179,8 @@ class _Planner:
         changed, attempt, sandbox_id = sandbox_verdict(self._pod, self._runtime)
         if changed:
             return self._anew(attempt, sandbox_id)
-        if everything := self._restart_all():
-            return Plan(tuple(everything), sandbox_id=sandbox_id, sandbox_attempt=attempt)
+        if first := self._strays(sandbox_id) or self._restart_all():
+            return Plan(tuple(first), sandbox_id=sandbox_id, sandbox_attempt=attempt)
         self._ephemeral_containers()
         verdict = self._init_containers(sandbox_id)
         if verdict is None:
@@ -188,6 +188,14 @@ class _Planner:
         if verdict and not self._app_containers():
             return self._over()
         return Plan((*self._stops, *self._starts), tuple(self._waits), sandbox_id, attempt)
+
+    def _strays(self, sandbox_id: str) -> list[Action]:
+        """What outlived a former sandbox: as long as it lives, its successor in this one must not."""
+        return [
+            StopContainer(one.id, one.name, KillReason.UNKNOWN, f"Container {one.name} belongs to a former sandbox")
+            for one in self._runtime.running
+            if one.sandbox_id != sandbox_id
+        ]
 
     def _over(self) -> Plan:
         """Nothing runs and nothing is due. The sandbox may be gone already; then there is nothing left to stop."""
