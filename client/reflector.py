@@ -27,6 +27,10 @@ WATCH_TIMEOUT = 300.0  # seconds; drawn between this and twice this, so that wat
 HEALTHY_AFTER = 10.0  # seconds a watch must last to count as success without a single event
 STALE_LISTS_REFUSED = 5
 
+# The server cannot resume from our revision: malformed (400) and gone (404, 410) speak for themselves; 504 is how a
+# server says that the revision is ahead of it, as after its store was restored from a backup.
+_REVISION_UNKNOWN = (400, 404, 410, 504)
+
 
 class Sink(Protocol[T]):
     """Where the changes go. Both calls are synchronous: a reflector never runs ahead of its sink."""
@@ -65,6 +69,7 @@ class Reflector(Generic[T]):
         self._revision = ""  # where to resume; empty: list first
         self._newest = 0  # the highest revision ever seen
         self._stale_lists = 0
+        self._expired = False  # whether the last list was taken because the revision had expired
 
     async def run(self) -> None:
         """Mirror until cancelled."""
@@ -81,14 +86,21 @@ class Reflector(Generic[T]):
                     error.code,
                     error,
                 )
-                # After Expired the past is unknown; after any other refusal too we do not trust what we hold.
-                self._revision = ""
+                if error.code in _REVISION_UNKNOWN:
+                    self._revision = ""
+                if error.code == 410 and not self._expired:
+                    # Nothing is wrong with the server: we were away too long. Only an Expired that follows a fresh
+                    # list is.
+                    self._expired = True
+                    continue
                 await self._clock.sleep(self._backoff.next())
             except ClientError as error:
                 log.info("list and watch interrupted kind=%s error=%s", self._cls.__name__, error)
                 await self._clock.sleep(self._backoff.next())
             else:
-                if not healthy:
+                if healthy:
+                    self._expired = False
+                else:
                     await self._clock.sleep(self._backoff.next())
 
     async def _relist(self) -> None:

@@ -38,8 +38,9 @@ class Subscription:
         self._wake = asyncio.Event()
 
     def push(self, change: Change) -> None:
-        self._changes.append(change)
-        self._wake.set()
+        if not self.cut:
+            self._changes.append(change)
+            self._wake.set()
 
     def end(self) -> None:
         """The connection breaks: the watcher sees what is queued no more."""

@@ -208,11 +208,8 @@ async def test_a_page_token_expires_with_its_revision(server: FakeApiServer, cli
 
 
 async def _watched(client: FakeClient, version: str, **selection: str) -> list[tuple[EventType, str]]:
-    seen: list[tuple[EventType, str]] = []
     watch = client.watch(core.Pod, resource_version=version, timeout=5, **selection)
-    async for event in watch:
-        seen.append((event.type, event.object.metadata.name))
-    return seen
+    return [(event.type, event.object.metadata.name) async for event in watch]
 
 
 async def test_a_watch_resumes_after_its_revision_and_ends_with_a_bookmark(client: FakeClient) -> None:
@@ -315,18 +312,15 @@ async def test_stale_lists_show_the_past(server: FakeApiServer, client: FakeClie
 
 
 async def test_a_cut_watch_ends_without_a_word(server: FakeApiServer, client: FakeClient) -> None:
-    seen: list[WatchEvent[core.Pod]] = []
-
-    async def follow() -> None:
-        async for event in client.watch(core.Pod, resource_version="1"):
-            seen.append(event)
+    async def follow() -> list[WatchEvent[core.Pod]]:
+        return [event async for event in client.watch(core.Pod, resource_version="1")]
 
     following = asyncio.ensure_future(follow())
     assert isinstance(server.clock, FakeClock)
     await server.clock.settle()
     assert server.faults.drop_watches("pods") == 1
-    await following
-    assert seen == []
+    server.create(_pod())
+    assert await following == []
 
 
 async def test_the_same_seed_gives_the_same_names() -> None:
