@@ -95,6 +95,7 @@ class NodeReporter:
         self._images_at = float("-inf")
         self._reported_at = float("-inf")
         self._wake = asyncio.Event()
+        self._changed = asyncio.Event()
         self._storage = machines.storage_kib(identity.root)
 
     async def run(self) -> None:
@@ -124,9 +125,21 @@ class NodeReporter:
     def seen(self, node: core.Node | None) -> None:
         """The API server has this version of our Node; None when it was deleted, and is to be made again."""
         self.node = node
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
         if node is None:
             log.warning("the node object was deleted and is registered again node=%s", self._identity.name)
             self._wake.set()
+
+    async def changed(self) -> None:
+        """Wait until another version of the Node is seen."""
+        await self._changed.wait()
+
+    def node_or_self(self) -> core.Node:
+        """The API's Node; while there is none, what this machine would register as."""
+        if self.node is not None:
+            return self.node
+        return core.Node(metadata=meta.ObjectMeta(name=self._identity.name, labels=self._labels()))
 
     def ips(self) -> tuple[str, ...]:
         return self._identity.ips

@@ -45,6 +45,8 @@ class RuntimeWatch:
         self._period = RELIST_PERIOD
         self._seen_at = clock.monotonic()
         self._failing = False
+        self._lists = 0
+        self._listed = asyncio.Event()
 
     async def first_list(self) -> None:
         """Wait until the runtime answers, and take what it has as let in already."""
@@ -60,6 +62,12 @@ class RuntimeWatch:
     def relist_soon(self) -> None:
         """Look at everything now: something that concerns all pods has changed."""
         self._wake.set()
+
+    async def relisted(self) -> None:
+        """Wait until a relist that begins from now on has succeeded."""
+        wanted = self._lists + 1
+        while self._lists < wanted:
+            await self._listed.wait()
 
     def problem(self) -> str:
         """Why the runtime counts as unhealthy, in upstream's words; empty when it does not."""
@@ -122,6 +130,7 @@ class RuntimeWatch:
             return False
         self._failing = False
         self._seen_at = self._clock.monotonic()
+        self._lists += 1
         for uid in self._workers.uids:
             worker = self._workers.worker(uid)
             if worker is not None and _differs(worker.memory.runtime, pods.get(uid)):
@@ -132,6 +141,8 @@ class RuntimeWatch:
                     self._workers.adopt_orphan(one)
         else:
             self._workers.remember(pods)
+        listed, self._listed = self._listed, asyncio.Event()
+        listed.set()
         return True
 
 
