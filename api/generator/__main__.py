@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 from api.generator import definitions, facts, resources
 from api.generator.emitting import ModuleWriter
@@ -14,16 +15,25 @@ RUFF_DEADLINE = 120  # seconds
 
 def main() -> None:
     """Rewrites every generated module in place."""
+    generate(API)
+
+
+def generate(into: pathlib.Path) -> list[pathlib.Path]:
+    """Writes the modules into a folder and gives their paths."""
     names = {name.path: name for name in facts.packages()}
     written = []
     for package in definitions.read():
-        path = API / f"{names[package.path].module}.py"
+        path = into / f"{names[package.path].module}.py"
         path.write_text(_indent(ModuleWriter(package, names).text()), encoding="utf-8")
-        written.append(str(path))
+        written.append(path)
     shared = pathlib.Path(os.environ.get("ORLOP_SHARED") or API.parent.parent / "shared")
-    (API / "resources.py").write_text(resources.module(shared), encoding="utf-8")
+    written.append(into / "resources.py")
+    written[-1].write_text(resources.module(shared), encoding="utf-8")
+    ruff = [sys.executable, "-m", "ruff"]
+    rules = ["--config", str(API.parent / "pyproject.toml"), "--quiet", "--no-cache", *map(str, written)]
     for command in (["check", "--fix", "--select", "I,UP"], ["format"]):
-        subprocess.run(["ruff", *command, "--quiet", *written], check=True, timeout=RUFF_DEADLINE, cwd=API.parent)
+        subprocess.run([*ruff, *command, *rules], check=True, timeout=RUFF_DEADLINE)
+    return written
 
 
 def _indent(text: str) -> str:
