@@ -194,7 +194,7 @@ class Storage:
         change = staged.newest.get(key)
         if change is not None and change.value is not None:
             return Record(key, change.value, change.create_revision, change.revision)
-        return database.record(key, found)
+        return database.record(key, database.revision)
 
     def _append(self, database: Database, staged: _Staged) -> None:
         try:

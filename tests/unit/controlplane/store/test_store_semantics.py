@@ -188,6 +188,14 @@ class TestCompaction:
             store.watch("/p/", after=4)
         assert [change.value for change in await read(store, "/p/", 5, 2)] == [b"a3", b"c1"]
 
+    async def test_conflicts_show_records_older_than_the_compaction(self, store: Store) -> None:
+        await store.write("/old", b"1", expect=0)
+        await store.write("/other", b"", expect=0)
+        await store.compact(3)
+        with pytest.raises(Conflict) as caught:
+            await store.write("/old", b"2", expect=0)
+        assert caught.value.current == Record("/old", b"1", 2, 2)
+
     async def test_an_older_compaction_is_a_no_op(self, store: Store) -> None:
         for _ in range(5):
             await store.write("/a", b"", expect=None)
