@@ -1,0 +1,125 @@
+"""Reading a log while it is written, over rotations, until its container has ended.
+
+Nothing is lost and nothing comes twice: the reader holds the file it reads open, so that a rename does not matter, and
+leaves it only when the next file has been begun *and written to*. A runtime opens the new file first and lets go of the
+old one after, so what it writes in between still goes to the old file, which is read to its end once more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack
+
+import asyncinotify
+
+from agent.logs import generations
+from agent.logs.options import LogOptions
+from agent.logs.reading import Lines, Rendering, seek_tail
+
+# A container's end is no event of its log file, so while somebody waits at its end the container is asked after. The
+# same period serves where the kernel gives no more inotify instances (fs.inotify.max_user_instances).
+GLANCE = 1.0
+SEND = 32 * 1024
+
+
+async def read_log(path: str, options: LogOptions, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
+    """What the reader of the log at `path` sees, in pieces. `running` says whether the container still runs.
+
+    Raises FileNotFoundError when there is no log, OSError when it cannot be read.
+    """
+    rendering = Rendering(options)
+    with ExitStack() as files:
+        file = files.enter_context(open(path, "rb"))
+        inode = os.fstat(file.fileno()).st_ino
+        if options.tail is not None:
+            seek_tail(file, options.tail)
+        watch: _Watch | None = None
+        lines = Lines(file)
+        ended = False
+        while True:
+            async for piece in _render(lines, rendering):
+                yield piece
+            if rendering.exhausted or not options.follow:
+                return
+            watch = watch or files.enter_context(_Watch(path))
+            following = generations.successor(path, inode)
+            if following is not None and (ended or _begun(following)):
+                async for piece in _render(lines, rendering):
+                    yield piece
+                file.close()
+                file = files.enter_context(open(following, "rb"))
+                inode = os.fstat(file.fileno()).st_ino
+                lines = Lines(file)
+                continue
+            if ended:
+                return
+            if not await watch.changed(GLANCE):
+                ended = not await running()
+
+
+async def _render(lines: Lines, rendering: Rendering) -> AsyncIterator[bytes]:
+    """What there is to see by now, in pieces worth sending."""
+    pieces: list[bytes] = []
+    size = 0
+    for line in lines.take():
+        shown = rendering.show(line)
+        if shown:
+            pieces.append(shown)
+            size += len(shown)
+        if size >= SEND:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+        if rendering.exhausted:
+            break
+    if pieces:
+        yield b"".join(pieces)
+
+
+def _begun(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+class _Watch:
+    """Waits for something to happen in a log's folder: by inotify, or by the clock where there is none left."""
+
+    def __init__(self, path: str) -> None:
+        self._folder = os.path.dirname(path)
+        self._inotify: asyncinotify.Inotify | None = None
+        self._glanced = False
+
+    def __enter__(self) -> _Watch:
+        mask = asyncinotify.Mask.MODIFY | asyncinotify.Mask.CREATE | asyncinotify.Mask.MOVED_TO
+        try:
+            self._inotify = asyncinotify.Inotify()
+            self._inotify.add_watch(self._folder, mask)
+        except OSError:
+            self._close()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._inotify is not None:
+            self._inotify.close()
+            self._inotify = None
+
+    async def changed(self, within: float) -> bool:
+        """True as soon as something may have changed, False when `within` seconds passed without a sign."""
+        if not self._glanced:
+            self._glanced = True  # what changed before the watch was set up gave no event
+            return True
+        if self._inotify is None:
+            await asyncio.sleep(within)
+            return False
+        try:
+            async with asyncio.timeout(within):
+                await self._inotify.get()
+        except TimeoutError:
+            return False
+        return True
