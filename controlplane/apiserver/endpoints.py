@@ -12,6 +12,7 @@ from functools import partial
 
 from api.errors import GroupName
 from api.scheme import SCHEME, Resource
+from api.validation import validate_status_update
 from client.clock import Clock
 from controlplane.apiserver import routing
 from controlplane.apiserver.dispatch import Dispatcher, Endpoint
@@ -19,6 +20,7 @@ from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.kubelet import Kubelets
 from controlplane.apiserver.objects import registry_key
 from controlplane.apiserver.registry.registry import Registry
+from controlplane.apiserver.registry.signing_requests import SigningRequestStrategy
 from controlplane.apiserver.reviews import Reviews
 from controlplane.apiserver.subresources import binding, eviction, logs, posted, scale, streaming
 from controlplane.apiserver.tokens import TokenIssuer
@@ -101,6 +103,10 @@ class Endpoints:
             endpoint.add("get", _immediate(partial(scale.get_scale, registry)), "scale")
             endpoint.add("update", partial(scale.update_scale, registry, environment), "scale")
             endpoint.add("patch", partial(scale.patch_scale, registry, environment), "scale")
+        if isinstance(registry.strategy, SigningRequestStrategy):
+            strategy = registry.strategy
+            part = Part(lambda _, new, old, write: strategy.prepare_approval(new, old, write), validate_status_update)
+            self._serve_part(registry, endpoint, "approval", part)
         if registry.group_resource == _PODS:
             self._serve_pods(registry, endpoint)
         elif registry.group_resource == GroupName("", "namespaces"):

@@ -97,6 +97,7 @@ class Objects:
         metadata.uid = old.metadata.uid
         metadata.creation_timestamp = old.metadata.creation_timestamp
         metadata.generation = old.metadata.generation
+        metadata.resource_version = old.metadata.resource_version
         registry.strategy.count_generation(new, old)
         problems = validate_update(new, old)
         if problems:

@@ -15,11 +15,14 @@ from controlplane.apiserver.caching.entries import Entry, Shape
 from controlplane.apiserver.metrics import Metrics
 from controlplane.apiserver.objects import registry_key
 from controlplane.apiserver.registry import facts, keys, selectable
+from controlplane.apiserver.registry.jobs import JobStrategy
 from controlplane.apiserver.registry.namespaces import NamespaceStrategy
 from controlplane.apiserver.registry.pods import PodStrategy
 from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.registry.services import ServiceStrategy
+from controlplane.apiserver.registry.signing_requests import SigningRequestStrategy
 from controlplane.apiserver.registry.strategy import Strategy
+from controlplane.apiserver.registry.volumes import PendingStrategy
 from controlplane.store.interface import Store
 
 #: Resources that are served from the objects of another: (group, plural) to the version that is stored.
@@ -77,13 +80,19 @@ def _shape(resource: Resource, strategy: Strategy) -> Shape:
 def _strategy(resource: Resource, networks: Networks, chance: random.Random) -> Strategy:
     group_resource = GroupName(resource.group, resource.plural)
     known = facts.of(group_resource)
-    if group_resource == GroupName("", "pods"):
-        return PodStrategy(resource, known)
-    if group_resource == GroupName("", "namespaces"):
-        return NamespaceStrategy(resource, known)
     if group_resource == GroupName("", "services"):
         return ServiceStrategy(resource, known, networks.services, networks.node_ports, chance)
-    return Strategy(resource, known)
+    return _STRATEGIES.get(group_resource, Strategy)(resource, known)
+
+
+_STRATEGIES: dict[GroupName, type[Strategy]] = {
+    GroupName("", "namespaces"): NamespaceStrategy,
+    GroupName("", "persistentvolumeclaims"): PendingStrategy,
+    GroupName("", "persistentvolumes"): PendingStrategy,
+    GroupName("", "pods"): PodStrategy,
+    GroupName("batch", "jobs"): JobStrategy,
+    GroupName("certificates.k8s.io", "certificatesigningrequests"): SigningRequestStrategy,
+}
 
 
 def _follow_services(registry: Registry, strategy: ServiceStrategy) -> None:

@@ -16,8 +16,8 @@ class Facts:
     """The switches of one resource.
 
     `generation` names the parts of an object ("spec", "metadata.annotations") whose change makes a new
-    metadata.generation; empty for kinds that do not count generations. `keeps_status` marks the kinds whose status may be given at
-    creation although there is a status subresource.
+    metadata.generation; empty for kinds that do not count generations. `keeps_status` marks the kinds whose status may
+    be given at creation although there is a status subresource.
     """
 
     generation: tuple[str, ...] = ()

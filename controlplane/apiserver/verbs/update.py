@@ -151,6 +151,8 @@ async def _apply(
     strategy = registry.strategy
     meta = new.metadata
     meta.generation = old.metadata.generation
+    # The version has been judged; an update that named none is now one of the newest.
+    meta.resource_version = old.metadata.resource_version
     write = environment.write(exchange, dry_run=wanted.dry_run)
     finish = strategy.reserve_update(new, old, write) if part.whole else None
     stored = False
@@ -162,7 +164,6 @@ async def _apply(
             raise errors.invalid(registry.group_kind, meta.name, problems)
         if ends_now(registry, new, old):
             return await _end(registry, entry, new, wanted)
-        meta.resource_version = old.metadata.resource_version
         if new == old:
             return entry.raw
         value = registry.encode(new)
