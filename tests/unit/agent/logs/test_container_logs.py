@@ -156,6 +156,8 @@ async def test_following_goes_on_over_rotations_without_loss_or_repetition(tmp_p
     rotator = LogRotator(logs, reopen, SystemClock(), max_size=2000, max_files=4)
     async with asyncio.TaskGroup() as group:
         reader = Reader(group, writer, LogOptions(follow=True))
+        writer.write()
+        await reader.until(1)
         for _ in range(12):
             writer.write(60)
             await rotator.rotate_all()
