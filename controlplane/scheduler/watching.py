@@ -72,6 +72,8 @@ class Eyes:
             # gates are gone.
             self._queue.remove(uid)
         elif not self._cluster.is_assumed(uid):
+            # On a node until now, and on none all of a sudden: a store that was restored from a backup.
+            self._free(uid)
             self._queue.put(self._reader.read(pod))
 
     def pod_changed(self, old: core.Pod, new: core.Pod) -> None:
