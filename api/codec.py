@@ -79,13 +79,14 @@ def decode_any(raw: bytes) -> Any:
 def from_builtins(data: Any, into: type[T]) -> T:
     """As ``decode``, from plain Python values. Free-form fields of the result share the values of ``data``."""
     try:
-        return msgspec.convert(data, into, dec_hook=_from_text)
-    except msgspec.ValidationError as error:
-        first = error
-    try:
-        return msgspec.convert(admitted(data, shape_of(into)), into, dec_hook=_from_text)
-    except msgspec.ValidationError:
-        raise DecodeError(str(first)) from None
+        try:
+            return msgspec.convert(data, into, dec_hook=_from_text)
+        except msgspec.ValidationError as error:
+            complaint = str(error)
+        try:
+            return msgspec.convert(admitted(data, shape_of(into)), into, dec_hook=_from_text)
+        except msgspec.ValidationError:
+            raise DecodeError(complaint) from None
     except RecursionError:
         raise DecodeError("exceeded max depth") from None
 

@@ -17,7 +17,6 @@ BINARY_SI = "BinarySI"
 DECIMAL_EXPONENT = "DecimalExponent"
 
 FORMAT_ERROR = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-NUMERIC_ERROR = "unable to parse numeric part of quantity"
 SUFFIX_ERROR = "unable to parse quantity's suffix"
 
 _NANO = 10**9

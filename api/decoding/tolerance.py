@@ -19,7 +19,7 @@ _GO_SCALARS = {str: "string", bool: "bool", float: "float64", bytes: "[]uint8"}
 
 def admitted(value: Any, shape: Shape) -> Any:
     """The value with nulls dropped or replaced by zeros; raises DecodeError at the first thing of a wrong type."""
-    return _Walk().walk(value, shape)
+    return _zero(shape) if value is None else _Walk().walk(value, shape)
 
 
 class _Walk:

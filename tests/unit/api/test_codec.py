@@ -105,6 +105,10 @@ def test_null_means_absent_wherever_it_stands() -> None:
     assert pod.status == core.PodStatus()
 
 
+def test_null_alone_is_an_empty_object() -> None:
+    assert decode(b"null", core.Pod) == core.Pod()
+
+
 def test_null_stays_in_free_form_fields() -> None:
     revision = decode(b'{"data":{"spec":null,"list":[null]},"revision":1,"metadata":null}', apps.ControllerRevision)
     assert revision.data == {"spec": None, "list": [None]}
@@ -244,6 +248,12 @@ def test_malformed_text(raw: bytes, message: str) -> None:
 def test_hostile_text_is_refused_not_fatal(raw: bytes) -> None:
     with pytest.raises(DecodeError):
         decode_reporting(raw, core.Pod)
+
+
+def test_deep_values_of_the_wrong_type_are_refused_not_fatal() -> None:
+    raw = b'{"spec":{"containers":' + b"[" * 800 + b"]" * 800 + b"}}"
+    with pytest.raises(DecodeError):
+        decode(raw, core.Pod)
 
 
 def test_reports_unknown_fields_with_their_path() -> None:
