@@ -38,7 +38,10 @@ class Compactor:
         self._too_many = asyncio.Event()
 
     async def run(self) -> None:
-        """Look at the store's age every fifth of `keep`, and at its length after each change, until it is closed."""
+        """Look at the age of the history every fifth of `keep`, and at its length after each change.
+
+        Runs until it is cancelled, or until it finds the store closed.
+        """
         unsubscribe = self._store.subscribe(self._on_changes)
         try:
             while True:

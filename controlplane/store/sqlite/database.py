@@ -177,8 +177,8 @@ class Database:
             surplus = free - max(_FREE_PAGES_KEPT, total // 5)
             if surplus <= 0:
                 return False
-            # Each step of this pragma moves one page, so it has to be read to its end.
-            self._connection.execute(f"PRAGMA incremental_vacuum({min(pages, surplus)})").fetchall()
+            # Each step of this pragma frees one page without yielding a row: `execute` would make only the first.
+            self._connection.executescript(f"PRAGMA incremental_vacuum({min(pages, surplus)})")
         self._wal_pages += min(pages, surplus)
         return surplus > pages
 
