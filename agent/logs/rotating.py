@@ -45,8 +45,8 @@ def plan_rotation(path: str, older: Sequence[str], now: float, max_files: int) -
     kept = [file for file in older if file not in removed]
     stamp = datetime.fromtimestamp(now, UTC).strftime(STAMP)
     target, number = f"{path}.{stamp}", 0
-    taken = {file.removesuffix(".gz") for file in older}
-    while target in taken:  # twice within a second
+    newest = max((file.removesuffix(".gz") for file in older), default="")
+    while target <= newest:  # twice within a second; names must go on sorting by age
         number += 1
         target = f"{path}.{stamp}-{number:03d}"
     return RotationPlan(removed, [file for file in kept if not file.endswith(".gz")], target)
