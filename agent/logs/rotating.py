@@ -44,11 +44,10 @@ def plan_rotation(path: str, older: Sequence[str], now: float, max_files: int) -
     removed = list(older[: max(0, len(older) - keep)])
     kept = [file for file in older if file not in removed]
     stamp = datetime.fromtimestamp(now, UTC).strftime(STAMP)
-    target, number = f"{path}.{stamp}", 0
+    target = f"{path}.{stamp}"
     newest = max((file.removesuffix(".gz") for file in older), default="")
-    while target <= newest:  # twice within a second; names must go on sorting by age
-        number += 1
-        target = f"{path}.{stamp}-{number:03d}"
+    if target <= newest:  # twice within a second, or the clock went back; names must go on sorting by age
+        target = f"{newest}-1"
     return RotationPlan(removed, [file for file in kept if not file.endswith(".gz")], target)
 
 

@@ -253,12 +253,13 @@ async def test_rotated_logs_are_compressed_whole(log: Path) -> None:
 
 
 def test_the_plan_of_a_rotation() -> None:
-    older = ["l.1.gz", "l.2.gz", "l.3.gz", "l.4"]
+    older = ["l.0001.gz", "l.0002.gz", "l.0003.gz", "l.0004"]
     plan = plan_rotation("l", older, 0, 5)
-    assert plan.remove == ["l.1.gz"]
-    assert plan.compress == ["l.4"]
+    assert plan.remove == ["l.0001.gz"]
+    assert plan.compress == ["l.0004"]
     assert plan.rename_to == "l.19700101-000000"
-    assert plan_rotation("l", ["l.19700101-000000.gz"], 0, 5).rename_to == "l.19700101-000000-001"
+    assert plan_rotation("l", ["l.19700101-000000.gz"], 0, 5).rename_to == "l.19700101-000000-1"
+    assert plan_rotation("l", ["l.2100"], 0, 5).rename_to == "l.2100-1"
     assert plan_rotation("l", older, 0, 2).remove == older
 
 
