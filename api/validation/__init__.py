@@ -21,13 +21,21 @@ __all__ = ["validate_create", "validate_status_update", "validate_update"]
 
 _MODULES = {
     "v1": "core",
+    "apiextensions.k8s.io/v1": "extensions",
+    "apiregistration.k8s.io/v1": "extensions",
     "apps/v1": "workloads",
+    "autoscaling/v1": "autoscaling",
+    "autoscaling/v2": "autoscaling",
     "batch/v1": "batch",
+    "certificates.k8s.io/v1": "certificates",
     "coordination.k8s.io/v1": "leases",
     "discovery.k8s.io/v1": "endpoints",
     "events.k8s.io/v1": "events",
+    "networking.k8s.io/v1": "networking",
+    "policy/v1": "policies",
     "rbac.authorization.k8s.io/v1": "rbac",
     "scheduling.k8s.io/v1": "priorities",
+    "storage.k8s.io/v1": "storage",
 }
 
 

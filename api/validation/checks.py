@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 
 from api import names
 from api.fields import FieldErrors, invalid, not_supported, required
+from api.int_or_string import percent
 
 IMMUTABLE = "field is immutable"
 NOT_NEGATIVE = "must be greater than or equal to 0"
@@ -95,3 +96,18 @@ def local_path(value: str, path: str, out: FieldErrors) -> None:
     relative_path(value, path, out)
     if value.startswith("..") and not value.startswith("../"):
         out.append(invalid(path, value, "must not start with '..'"))
+
+
+def count_or_percent(value: int | str, path: str, out: FieldErrors) -> None:
+    """A number that is not negative, or a percentage."""
+    if isinstance(value, int):
+        non_negative(value, path, out)
+    elif bad := names.percent(value):
+        complain(out, path, value, bad)
+
+
+def at_most_all(value: int | str, path: str, out: FieldErrors) -> None:
+    """A percentage, if it is one, of at most 100 %."""
+    share = percent(value)
+    if share is not None and share > 100:
+        out.append(invalid(path, value, "must not be greater than 100%"))

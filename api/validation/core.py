@@ -15,8 +15,8 @@ from api.validation import (
     persistent_volumes,
     pods,
     quotas,
+    replicas,
     services,
-    workloads,
 )
 from api.validation.podspec import validate_template
 from api.validation.rules import Rules
@@ -61,7 +61,7 @@ RULES = {
     ),
     "PersistentVolumeClaim": Rules(create=claims.validate_claim, update=claims.validate_claim_update),
     "ReplicationController": Rules(
-        create=workloads.validate_replication_controller,
-        status=workloads.validate_replica_status_update,
+        create=replicas.validate_replication_controller,
+        status=replicas.validate_replica_status_update,
     ),
 }

@@ -1,0 +1,210 @@
+"""NetworkPolicies, Ingresses and IngressClasses."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+
+from api import names
+from api import networking_v1 as networking
+from api.fields import FieldErrors, forbidden, invalid, not_supported, required
+from api.validation.addresses import parse_address, validate_cidr
+from api.validation.checks import (
+    complain,
+    dns_subdomain,
+    immutable,
+    one_of,
+    port_or_name,
+    required_text,
+)
+from api.validation.containers import PROTOCOLS
+from api.validation.metadata import validate_label_selector
+from api.validation.rules import Rules
+
+_POLICY_TYPES = ("Egress", "Ingress")
+_PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
+_BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
+_BAD_SUFFIXES = ("/..", "/.")
+_CONTROLLER_LIMIT = 250
+
+
+def validate_network_policy(policy: networking.NetworkPolicy, out: FieldErrors) -> None:
+    spec = policy.spec
+    validate_label_selector(spec.pod_selector, "spec.podSelector", out)
+    for index, ingress in enumerate(spec.ingress):
+        where = f"spec.ingress[{index}]"
+        _validate_policy_ports(ingress.ports, f"{where}.ports", out)
+        _validate_peers(ingress.from_, f"{where}.from", out)
+    for index, egress in enumerate(spec.egress):
+        where = f"spec.egress[{index}]"
+        _validate_policy_ports(egress.ports, f"{where}.ports", out)
+        _validate_peers(egress.to, f"{where}.to", out)
+    if len(spec.policy_types) > len(_POLICY_TYPES):
+        detail = "may not specify more than two policyTypes"
+        out.append(invalid("spec.policyTypes", spec.policy_types, detail))
+        return
+    for index, type_ in enumerate(spec.policy_types):
+        one_of(type_, _POLICY_TYPES, f"spec.policyTypes[{index}]", out)
+
+
+def _validate_policy_ports(ports: Sequence[networking.NetworkPolicyPort], path: str, out: FieldErrors) -> None:
+    for index, port in enumerate(ports):
+        where = f"{path}[{index}]"
+        if port.protocol is not None:
+            one_of(port.protocol, PROTOCOLS, f"{where}.protocol", out)
+        if port.port is not None:
+            port_or_name(port.port, f"{where}.port", out)
+        if port.end_port is None:
+            continue
+        if port.port is None:
+            out.append(required(f"{where}.port", "must be specified when endPort is specified"))
+        elif isinstance(port.port, str):
+            detail = "may not be specified when `port` is non-numeric"
+            out.append(forbidden(f"{where}.endPort", detail))
+        elif port.end_port < port.port:
+            out.append(invalid(f"{where}.endPort", port.port, "must be greater than or equal to `port`"))
+        if bad := names.port_number(port.end_port):
+            complain(out, f"{where}.endPort", port.end_port, bad)
+
+
+def _validate_peers(peers: Sequence[networking.NetworkPolicyPeer], path: str, out: FieldErrors) -> None:
+    for index, peer in enumerate(peers):
+        where = f"{path}[{index}]"
+        validate_label_selector(peer.pod_selector, f"{where}.podSelector", out)
+        validate_label_selector(peer.namespace_selector, f"{where}.namespaceSelector", out)
+        selects = peer.pod_selector is not None or peer.namespace_selector is not None
+        if peer.ip_block is not None:
+            _validate_block(peer.ip_block, f"{where}.ipBlock", out)
+        if not selects and peer.ip_block is None:
+            out.append(required(where, "must specify a peer"))
+        elif selects and peer.ip_block is not None:
+            detail = "may not specify both ipBlock and another peer"
+            out.append(forbidden(where, detail))
+
+
+def _validate_block(block: networking.IPBlock, path: str, out: FieldErrors) -> None:
+    if not block.cidr:
+        out.append(required(f"{path}.cidr"))
+        return
+    if not validate_cidr(block.cidr, f"{path}.cidr", out):
+        return
+    network = ipaddress.ip_network(block.cidr)
+    for index, text in enumerate(block.except_):
+        where = f"{path}.except[{index}]"
+        if not validate_cidr(text, where, out):
+            continue
+        hole = ipaddress.ip_network(text)
+        inside = hole.version == network.version and hole.subnet_of(network)  # type: ignore[arg-type] # of one version
+        if not inside or hole == network:
+            detail = f"must be a strict subset of `{network}`"
+            out.append(invalid(where, text, detail))
+
+
+def validate_ingress(ingress: networking.Ingress, out: FieldErrors) -> None:
+    spec = ingress.spec
+    if not spec.rules and spec.default_backend is None:
+        out.append(invalid("spec", spec.rules, "either `defaultBackend` or `rules` must be specified"))
+    if spec.default_backend is not None:
+        _validate_backend(spec.default_backend, "spec.defaultBackend", out)
+    for index, rule in enumerate(spec.rules):
+        _validate_ingress_rule(rule, f"spec.rules[{index}]", out)
+    for index, tls in enumerate(spec.tls):
+        where = f"spec.tls[{index}]"
+        for position, host in enumerate(tls.hosts):
+            _validate_host(host, f"{where}.hosts[{position}]", out)
+        if tls.secret_name:
+            dns_subdomain(tls.secret_name, f"{where}.secretName", out)
+    if spec.ingress_class_name is not None:
+        dns_subdomain(spec.ingress_class_name, "spec.ingressClassName", out)
+
+
+def _validate_host(host: str, path: str, out: FieldErrors) -> None:
+    bad = names.wildcard_dns1123_subdomain(host) if "*" in host else names.dns1123_subdomain(host)
+    if bad:
+        complain(out, path, host, bad)
+
+
+def _validate_ingress_rule(rule: networking.IngressRule, path: str, out: FieldErrors) -> None:
+    if rule.host:
+        _validate_host(rule.host, f"{path}.host", out)
+        if parse_address(rule.host) is not None:
+            out.append(invalid(f"{path}.host", rule.host, "must be a DNS name, not an IP address"))
+    if rule.http is None:
+        return
+    if not rule.http.paths:
+        out.append(required(f"{path}.http.paths"))
+    for index, item in enumerate(rule.http.paths):
+        where = f"{path}.http.paths[{index}]"
+        if item.path_type is None:
+            out.append(required(f"{where}.pathType", "pathType must be specified"))
+        elif item.path_type not in _PATH_TYPES:
+            out.append(not_supported(f"{where}.pathType", item.path_type, _PATH_TYPES))
+        elif item.path_type != "ImplementationSpecific" or item.path:
+            _validate_http_path(item.path, item.path_type, f"{where}.path", out)
+        _validate_backend(item.backend, f"{where}.backend", out)
+
+
+def _validate_http_path(value: str, type_: str, path: str, out: FieldErrors) -> None:
+    if not value.startswith("/"):
+        out.append(invalid(path, value, "must be an absolute path"))
+    if type_ == "ImplementationSpecific":
+        return
+    for sequence in _BAD_SEQUENCES:
+        if sequence in value:
+            out.append(invalid(path, value, f"must not contain '{sequence}'"))
+    for suffix in _BAD_SUFFIXES:
+        if value.endswith(suffix):
+            out.append(invalid(path, value, f"cannot end with '{suffix}'"))
+
+
+def _validate_backend(backend: networking.IngressBackend, path: str, out: FieldErrors) -> None:
+    if backend.service is not None and backend.resource is not None:
+        out.append(invalid(path, "", "cannot set both resource and service backends"))
+    elif backend.resource is not None:
+        required_text(backend.resource.name, f"{path}.resource.name", out)
+        required_text(backend.resource.kind, f"{path}.resource.kind", out)
+    elif backend.service is None:
+        out.append(required(path, "resource or service backend is required"))
+    else:
+        service, where = backend.service, f"{path}.service"
+        if not service.name:
+            out.append(required(f"{where}.name"))
+        elif bad := names.dns1035_label(service.name):
+            complain(out, f"{where}.name", service.name, bad)
+        if service.port.name and service.port.number:
+            out.append(invalid(path, "", "cannot set both port name & port number"))
+        elif service.port.name:
+            if bad := names.port_name(service.port.name):
+                complain(out, f"{where}.port.name", service.port.name, bad)
+        elif service.port.number:
+            if bad := names.port_number(service.port.number):
+                complain(out, f"{where}.port.number", service.port.number, bad)
+        else:
+            out.append(required(path, "port name or number is required"))
+
+
+def validate_ingress_class(ingress_class: networking.IngressClass, out: FieldErrors) -> None:
+    controller, where = ingress_class.spec.controller, "spec.controller"
+    if len(controller) > _CONTROLLER_LIMIT:
+        out.append(invalid(where, controller, names.max_length_error(_CONTROLLER_LIMIT)))
+    domain, slash, rest = controller.partition("/")
+    if not controller:
+        out.append(required(where))
+    elif not (domain and slash and rest):
+        detail = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        out.append(invalid(where, controller, detail))
+    else:
+        complain(out, where, domain, names.dns1123_subdomain(domain))
+        complain(out, where, rest, names.http_path(rest))
+
+
+def validate_ingress_class_update(new: networking.IngressClass, old: networking.IngressClass, out: FieldErrors) -> None:
+    immutable(new.spec.controller, old.spec.controller, "spec.controller", out)
+    validate_ingress_class(new, out)
+
+
+RULES = {
+    "NetworkPolicy": Rules(create=validate_network_policy),
+    "Ingress": Rules(create=validate_ingress),
+    "IngressClass": Rules(create=validate_ingress_class, update=validate_ingress_class_update),
+}
