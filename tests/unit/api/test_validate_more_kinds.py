@@ -1,0 +1,169 @@
+"""Kinds whose controllers come later, and the options of requests."""
+
+from typing import Any
+
+import pytest
+
+from api import codec
+from api import meta_v1 as meta
+from api.defaults import set_defaults
+from api.scheme import SCHEME
+from api.validation import validate_create, validate_update
+from api.validation.options import (
+    validate_delete_options,
+    validate_patch_options,
+    validate_table_options,
+    validate_write_options,
+)
+
+
+def make(api_version: str, kind: str, name: str = "x", **rest: Any) -> Any:
+    resource = SCHEME.by_kind(api_version, kind)
+    metadata = {"name": name, "resourceVersion": "1", **({"namespace": "default"} if resource.namespaced else {})}
+    obj = codec.from_builtins({"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}, resource.type)
+    set_defaults(obj)
+    return obj
+
+
+def texts(errors: list[Any]) -> list[str]:
+    return [str(error) for error in errors]
+
+
+NETWORKING = "networking.k8s.io/v1"
+BACKEND = {"service": {"name": "web", "port": {"number": 80}}}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "rest", "expected"),
+    [
+        (
+            "policy/v1",
+            "PodDisruptionBudget",
+            {"spec": {"minAvailable": "120%"}},
+            ['spec.minAvailable: Invalid value: "120%": must not be greater than 100%'],
+        ),
+        (
+            NETWORKING,
+            "NetworkPolicy",
+            {"spec": {"ingress": [{"from": [{}]}]}},
+            ["spec.ingress[0].from[0]: Required value: must specify a peer"],
+        ),
+        (
+            NETWORKING,
+            "NetworkPolicy",
+            {"spec": {"egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["11.0.0.0/8"]}}]}]}},
+            [
+                'spec.egress[0].to[0].ipBlock.except[0]: Invalid value: "11.0.0.0/8": must be a strict subset of '
+                "`10.0.0.0/8`"
+            ],
+        ),
+        (
+            NETWORKING,
+            "Ingress",
+            {"spec": {"rules": [{"http": {"paths": [{"path": "web", "pathType": "Prefix", "backend": BACKEND}]}}]}},
+            ['spec.rules[0].http.paths[0].path: Invalid value: "web": must be an absolute path'],
+        ),
+        (
+            NETWORKING,
+            "Ingress",
+            {"spec": {"defaultBackend": {"service": {"name": "web"}}}},
+            ["spec.defaultBackend: Required value: port name or number is required"],
+        ),
+        (
+            NETWORKING,
+            "IngressClass",
+            {"spec": {"controller": "nginx"}},
+            ['spec.controller: Invalid value: "nginx": must be a domain-prefixed path (such as "acme.io/foo")'],
+        ),
+        (
+            "storage.k8s.io/v1",
+            "StorageClass",
+            {"provisioner": "", "reclaimPolicy": "Keep"},
+            [
+                "provisioner: Required value",
+                'reclaimPolicy: Unsupported value: "Keep": supported values: "Delete", "Retain"',
+            ],
+        ),
+        (
+            "storage.k8s.io/v1",
+            "VolumeAttachment",
+            {"spec": {"attacher": "a.io", "nodeName": "n", "source": {}}},
+            ["spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName"],
+        ),
+        (
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            {
+                "spec": {
+                    "group": "a.io",
+                    "scope": "Cluster",
+                    "names": {"plural": "things", "kind": "Thing"},
+                    "versions": [{"name": "v1", "served": True, "storage": True}],
+                }
+            },
+            ['metadata.name: Invalid value: "x": must be spec.names.plural+"."+spec.group'],
+        ),
+        (
+            "apiregistration.k8s.io/v1",
+            "APIService",
+            {"spec": {"group": "a.io", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}},
+            ['metadata.name: Invalid value: "x": must be `spec.version+"."+spec.group`: "v1.a.io"'],
+        ),
+        (
+            "certificates.k8s.io/v1",
+            "CertificateSigningRequest",
+            {"spec": {"request": "eA==", "signerName": "mine", "usages": ["client auth"]}},
+            [
+                'spec.signerName: Invalid value: "mine": must be a fully qualified domain and path of the form '
+                "'example.com/signer-name'"
+            ],
+        ),
+        (
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            {"spec": {"minReplicas": 3, "maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}},
+            ["spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`"],
+        ),
+    ],
+)
+def test_one_wrong_field(api_version, kind, rest, expected):
+    assert texts(validate_create(make(api_version, kind, **rest))) == expected
+
+
+def test_storage_classes_are_fixed():
+    old = make("storage.k8s.io/v1", "StorageClass", provisioner="a.io", parameters={"a": "b"})
+    new = make("storage.k8s.io/v1", "StorageClass", provisioner="b.io", reclaimPolicy="Retain")
+    assert texts(validate_update(new, old)) == [
+        "parameters: Forbidden: updates to parameters are forbidden.",
+        "provisioner: Forbidden: updates to provisioner are forbidden.",
+        "reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.",
+    ]
+
+
+def test_a_decided_request_stays_decided():
+    spec = {"request": "eA==", "signerName": "a.io/b", "usages": ["client auth"]}
+    group, kind = "certificates.k8s.io/v1", "CertificateSigningRequest"
+    old = make(group, kind, spec=spec, status={"conditions": [{"type": "Approved", "status": "True"}]})
+    assert texts(validate_update(make(group, kind, spec=spec), old)) == [
+        'status.conditions: Forbidden: updates may not remove a condition of type "Approved"'
+    ]
+
+
+def test_options():
+    assert texts(validate_delete_options(meta.DeleteOptions(propagation_policy="Never", dry_run=["Some"]))) == [
+        'propagationPolicy: Unsupported value: "Never": supported values: "Foreground", "Background", "Orphan", "nil"',
+        'dryRun: Unsupported value: ["Some"]: supported values: "All"',
+    ]
+    assert texts(validate_write_options(meta.CreateOptions(field_manager="a\n", field_validation="Maybe"))) == [
+        'fieldManager: Invalid value: "a\\n": invalid character U+000A (at position 1)',
+        'fieldValidation: Unsupported value: "Maybe": supported values: "", "Ignore", "Strict", "Warn"',
+    ]
+    assert texts(validate_patch_options(meta.PatchOptions(force=True), apply=False)) == [
+        "force: Forbidden: may not be specified for non-apply patch"
+    ]
+    assert texts(validate_patch_options(meta.PatchOptions(), apply=True)) == [
+        "fieldManager: Required value: is required for apply patch"
+    ]
+    assert texts(validate_table_options("Everything")) == [
+        "includeObject: Invalid value: \"Everything\": must be 'Metadata', 'Object', 'None', or empty"
+    ]
