@@ -17,7 +17,6 @@ from agent.config import AgentConfig
 from agent.node.lease import NodeLease
 from agent.node.machine import Machine
 from agent.node.reporter import NodeIdentity, NodeReporter
-from agent.node.status import Image
 from agent.pods.admission import admit
 from agent.pods.hooks import Hooks
 from agent.pods.identity import API_SOURCE, FILE_SOURCE
@@ -47,9 +46,11 @@ from client.interface import Client
 log = logging.getLogger(__name__)
 
 NODE_DEADLINE = 5.0
+CLASSES_PAUSE = 1.0
+"""Seconds between two looks at what pods request together: a burst of pods is one change."""
 
 
-async def _no_images() -> Sequence[Image]:
+async def _no_images() -> Sequence[core.ContainerImage]:
     return ()
 
 
@@ -66,7 +67,7 @@ class Neighbours:
     cgroups: Cgroups
     recorder: Recorder
     clock: Clock
-    list_images: Callable[[], Awaitable[Sequence[Image]]] = _no_images
+    list_images: Callable[[], Awaitable[Sequence[core.ContainerImage]]] = _no_images
     on_pod_cidr: Callable[[str], Awaitable[None]] | None = None
     """Told of the node's range of pod addresses, first and whenever it changes."""
     rng: random.Random = field(default_factory=random.Random)
@@ -145,6 +146,7 @@ class Agent:
                 group.create_task(self._manifests.run(), name="manifests")
             group.create_task(watch.run(), name="runtime-watch")
             group.create_task(self._settle(watch, workers), name="leftovers")
+            group.create_task(self._follow_classes(workers), name="qos-classes")
 
     # What others may ask
 
@@ -249,6 +251,16 @@ class Agent:
         await watch.relisted()
         leftovers = Leftovers(self._near.volumes, self._near.cgroups, self._near.clock, lambda uid: uid in workers)
         await leftovers.run()
+
+    async def _follow_classes(self, workers: PodWorkers) -> None:
+        """Keep the processor shares of the QoS classes at what their pods request."""
+        while True:
+            await workers.changed()
+            await self._near.clock.sleep(CLASSES_PAUSE)
+            try:
+                await self._near.cgroups.update_classes(workers.holding())
+            except OSError as error:
+                log.warning("shares of the QoS classes not set error=%s", error)
 
     async def _follow_pod_cidr(self) -> None:
         """The control plane's word on the node's range of pod addresses goes before the configured one."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from agent.node import machine as machines
 from agent.node.conditions import conditions, network_problem, problems
-from agent.node.status import Image, NodeView, changed, node_status, status_patch
+from agent.node.status import NodeView, changed, node_status, status_patch
 from agent.pods.seams import Recorder, Runtime, RuntimeInfo
 from api import core_v1 as core
 from api import meta_v1 as meta
@@ -72,7 +72,7 @@ class NodeReporter:
         recorder: Recorder,
         clock: Clock,
         *,
-        images: Callable[[], Awaitable[Sequence[Image]]] | None = None,
+        images: Callable[[], Awaitable[Sequence[core.ContainerImage]]] | None = None,
         relist_problem: Callable[[], str] = lambda: "",
         network_hint: Callable[[], str] = lambda: "",
         on_network: Callable[[], object] = lambda: None,
@@ -91,7 +91,7 @@ class NodeReporter:
         self._network_hint = network_hint
         self._on_network = on_network
         self._info: RuntimeInfo | None = None
-        self._known_images: Sequence[Image] = ()
+        self._known_images: Sequence[core.ContainerImage] = ()
         self._images_at = float("-inf")
         self._reported_at = float("-inf")
         self._wake = asyncio.Event()

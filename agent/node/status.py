@@ -13,17 +13,6 @@ from api import core_v1 as core
 from api.codec import to_builtins
 from api.quantity import Quantity
 
-MOST_IMAGES = 50
-NAMES_PER_IMAGE = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """An image on the node: its names (digests first) and size in bytes."""
-
-    names: tuple[str, ...]
-    size: int
-
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
@@ -40,7 +29,8 @@ class NodeView:
     port: int
     """Port of the agent's HTTPS API."""
     runtime: RuntimeInfo | None = None
-    images: Sequence[Image] = field(default_factory=tuple)
+    images: Sequence[core.ContainerImage] = field(default_factory=tuple)
+    """As the status lists them: the largest, each with a few of its names."""
 
 
 def node_status(view: NodeView, previous: core.NodeStatus) -> core.NodeStatus:
@@ -75,7 +65,7 @@ def node_status(view: NodeView, previous: core.NodeStatus) -> core.NodeStatus:
         addresses=node_addresses(view.ips, view.hostname),
         daemon_endpoints=core.NodeDaemonEndpoints(kubelet_endpoint=core.DaemonEndpoint(port=view.port)),
         node_info=info,
-        images=_images(view.images),
+        images=list(view.images),
         volumes_in_use=previous.volumes_in_use,
         volumes_attached=previous.volumes_attached,
         config=previous.config,
@@ -83,11 +73,6 @@ def node_status(view: NodeView, previous: core.NodeStatus) -> core.NodeStatus:
         features=previous.features,
         declared_features=previous.declared_features,
     )
-
-
-def _images(images: Sequence[Image]) -> list[core.ContainerImage]:
-    largest = sorted(images, key=lambda one: (-one.size, one.names))[:MOST_IMAGES]
-    return [core.ContainerImage(names=list(one.names[:NAMES_PER_IMAGE]), size_bytes=one.size) for one in largest]
 
 
 def changed(old: core.NodeStatus, new: core.NodeStatus) -> bool:

@@ -16,7 +16,7 @@ cause.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -181,6 +181,9 @@ class Cgroups(Protocol):
 
     async def pods(self) -> Sequence[str]:
         """UIDs that have a cgroup."""
+
+    async def update_classes(self, pods: Iterable[core.Pod]) -> None:
+        """Share the processor between the QoS classes by what these pods request."""
 
 
 class Probes(Protocol):

@@ -42,6 +42,7 @@ class PodWorkers:
         self._again: dict[str, core.Pod] = {}
         self._holders: dict[tuple[str, str], PodWorker] = {}
         self._known_to_runtime: set[str] = set()
+        self._changed = asyncio.Event()
 
     # From the sources
 
@@ -119,6 +120,11 @@ class PodWorkers:
             if one.admitted and one.state is not State.TERMINATED and one.pod.status.phase not in TERMINAL
         ]
 
+    async def changed(self) -> None:
+        """Wait until a pod is let in or gone."""
+        await self._changed.wait()
+        self._changed.clear()
+
     def dump(self) -> list[dict[str, Any]]:
         """What each worker does and did, as JSON values, for /debug/pods."""
         return [
@@ -146,11 +152,13 @@ class PodWorkers:
             sourced=world is self._world,
         )
         self._known_to_runtime.discard(uid)
+        self._changed.set()
         self._workers[uid] = self._holders[name] = worker
         self._group.create_task(self._work(worker), name=f"pod-{pod.metadata.namespace}/{pod.metadata.name}")
         return worker
 
     async def _judge(self, pod: core.Pod) -> Failure | None:
+        self._changed.set()
         return await self._admit(pod, lambda: [one for one in self.holding() if one.metadata.uid != pod.metadata.uid])
 
     async def _work(self, worker: PodWorker) -> None:
@@ -160,6 +168,7 @@ class PodWorkers:
         if self._holders.get(full_name(worker.pod)) is worker:
             del self._holders[full_name(worker.pod)]
         self._world.statuses.forget(uid)
+        self._changed.set()
         back = self._again.pop(uid, None)
         if back is not None:
             self._start(back, self._world)

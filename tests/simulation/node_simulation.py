@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -142,6 +142,9 @@ class SimulatedCgroups:
 
     async def pods(self) -> Sequence[str]:
         return sorted(self.made)
+
+    async def update_classes(self, pods: Iterable[core.Pod]) -> None:
+        """All have the same."""
 
 
 class Simulation:

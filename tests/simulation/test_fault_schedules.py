@@ -12,7 +12,7 @@ from cri.fake import Fault, Program
 from proto import cri_pb2 as cri
 from tests.simulation.node_simulation import Simulation
 
-SEEDS = range(40)
+SEEDS = range(24)
 STEPS = 40
 
 RUNTIME_FAULTS = (
