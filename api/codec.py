@@ -8,6 +8,7 @@ find words for it.
 Knows no particular type and no particular group; all it knows it reads off the declarations (api.shapes).
 """
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,9 +17,9 @@ from api.declarations import Struct
 from api.decoding.errors import NUMBER_TOO_LARGE, DecodeError, mended
 from api.decoding.strictness import objections
 from api.decoding.tolerance import admitted
-from api.quantity import Quantity
+from api.quantity import Quantity, parse_quantity
 from api.shapes import shape_of
-from api.times import MicroTime, Time
+from api.times import MicroTime, Time, parse_micro_time, parse_time
 
 __all__ = [
     "DecodeError",
@@ -106,10 +107,18 @@ def deepcopy(obj: S) -> S:
     return decode(_ENCODER.encode(obj), type(obj))
 
 
+# Straight to the cached parsers: an object holds a dozen of these.
+_PARSERS: dict[type, Callable[[str], Any]] = {
+    Time: parse_time,
+    MicroTime: parse_micro_time,
+    Quantity: lambda text: parse_quantity(text.strip()),
+}
+
+
 def _from_text(kind: type, value: Any) -> Any:
     """msgspec's hook for types of our own; a ValueError becomes its ValidationError."""
     if isinstance(value, str):
-        return kind(value) if kind is not Quantity else Quantity(value.strip())
+        return _PARSERS[kind](value)
     if kind is Quantity and isinstance(value, (int, float)) and not isinstance(value, bool):
         return Quantity(str(value))
     raise TypeError(f"{kind.__name__} from {type(value).__name__}")

@@ -54,7 +54,7 @@ class Quantity:
     def __new__(cls, amount: "str | int | Quantity" = "0") -> Self:
         if isinstance(amount, cls):
             return amount
-        quantity: Self = _parsed(str(amount))
+        quantity: Self = parse_quantity(str(amount))
         return quantity
 
     @classmethod
@@ -135,7 +135,8 @@ class Quantity:
 
 
 @lru_cache(maxsize=8192)
-def _parsed(text: str) -> Any:
+def parse_quantity(text: str) -> Any:
+    """The Quantity of a text; what ``Quantity(text)`` calls. Raises QuantityError."""
     if not text or len(text) > _MAX_TEXT:
         raise QuantityError(FORMAT_ERROR)
     match = _TEXT.fullmatch(text)

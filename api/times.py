@@ -51,7 +51,7 @@ class Time(_Stamp):
     layout = SECOND_LAYOUT
 
     def __new__(cls, text: str) -> Self:
-        stamp: Self = text if type(text) is cls else _time(text)
+        stamp: Self = text if type(text) is cls else parse_time(text)
         return stamp
 
     @classmethod
@@ -73,7 +73,7 @@ class MicroTime(_Stamp):
     layout = MICROSECOND_LAYOUT
 
     def __new__(cls, text: str) -> Self:
-        stamp: Self = text if type(text) is cls else _micro_time(text)
+        stamp: Self = text if type(text) is cls else parse_micro_time(text)
         return stamp
 
     @classmethod
@@ -90,12 +90,14 @@ class MicroTime(_Stamp):
 
 
 @lru_cache(maxsize=2048)
-def _time(text: str) -> Any:
+def parse_time(text: str) -> Any:
+    """The Time of an RFC 3339 text; what ``Time(text)`` calls. Raises TimeError."""
     return Time._canonical(_parsed(text, SECOND_LAYOUT))
 
 
 @lru_cache(maxsize=2048)
-def _micro_time(text: str) -> Any:
+def parse_micro_time(text: str) -> Any:
+    """The MicroTime of a text; what ``MicroTime(text)`` calls. Raises TimeError."""
     return MicroTime._canonical(_parsed(text, MICROSECOND_LAYOUT))
 
 

@@ -191,7 +191,7 @@ def _expected(value: Any, shape: Shape) -> Any:
 _KINDS = [resource.type for resource in SCHEME.resources()]
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_generated_objects(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(_KINDS))
