@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from api import fields
 from api import meta_v1 as meta
 from api.errors import GroupName
@@ -49,17 +47,18 @@ class Strategy:
         self.facts = facts
         self.group_resource = GroupName(resource.group, resource.plural)
         self.group_kind = GroupName(resource.group, resource.kind)
-        members = msgspec.structs.fields(resource.type)
-        self.has_status = resource.subresource("status") is not None and any(f.name == "status" for f in members)
-        self._content = tuple(f.name for f in members if f.name not in _TOP)
-        self._fresh_status = next((_factory(f) for f in members if f.name == "status"), None)
+        self._declared = resource.type
+        members = self._declared.__struct_fields__
+        self.has_status = "status" in members and resource.subresource("status") is not None
+        self._content = tuple(name for name in members if name not in _TOP)
 
     # Creation.
 
     def prepare_create(self, obj: Any, write: Write) -> None:
         """Change a new object into what is to be stored, before it is validated."""
-        if self._fresh_status is not None and self.has_status and not self.facts.keeps_status:
-            obj.status = self._fresh_status()
+        if self.has_status and not self.facts.keeps_status:
+            blank: Any = self._declared()
+            obj.status = blank.status
         if self.facts.counts_generations:
             obj.metadata.generation = 1
 
@@ -119,14 +118,6 @@ def reset_metadata_for_status(new: meta.ObjectMeta, old: meta.ObjectMeta) -> Non
     new.finalizers = old.finalizers
     new.owner_references = old.owner_references
     new.managed_fields = old.managed_fields
-
-
-def _factory(member: msgspec.structs.FieldInfo) -> Callable[[], Any]:
-    factory: Callable[[], Any] = member.default_factory
-    if member.default_factory is not msgspec.NODEFAULT:
-        return factory
-    default = member.default
-    return lambda: default
 
 
 def _member(obj: Any, path: str) -> Any:
