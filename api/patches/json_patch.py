@@ -117,20 +117,19 @@ class _Document:
 
     def _find(self, path: str, complaint: str) -> tuple[Any, str]:
         """What holds the value at the path, and under which key or index."""
-        first, *tokens = (token.replace("~1", "/").replace("~0", "~") for token in path.split("/"))
-        holder = self.root
-        if not tokens:
-            raise PatchError(f"{complaint}: {_MISSING}", 422)
-        del first  # what stands before the first slash is ignored
-        *parents, key = tokens
-        for token in parents:
+        # What stands before the first slash is ignored.
+        tokens = [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]
+        holder = self.root if tokens else None
+        for token in tokens[:-1]:
             try:
                 holder = _get(holder, token)
             except _Refusal:
                 holder = None
             if not isinstance(holder, (dict, list)):
-                raise PatchError(f"{complaint}: {_MISSING}", 422)
-        return holder, key
+                break
+        if not isinstance(holder, (dict, list)):
+            raise PatchError(f"{complaint}: {_MISSING}", 422)
+        return holder, tokens[-1]
 
 
 _OPERATIONS: dict[str, Callable[[_Document, Operation], None]] = {
@@ -180,7 +179,7 @@ def _within(holder: list[Any], key: str, length: int) -> int:
 def _get(holder: Any, key: str) -> Any:
     if isinstance(holder, list):
         return holder[_within(holder, key, len(holder))]
-    return holder.get(key)
+    return holder.get(key) if isinstance(holder, dict) else None
 
 
 def _add(holder: Any, key: str, value: Any) -> None:
