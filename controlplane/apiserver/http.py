@@ -281,6 +281,7 @@ class HttpServer:
             max_field_size=_MAX_LINE,
         )
         self._listeners: list[asyncio.Server] = []
+        self._stopping = False
 
     async def listen(self, addresses: Sequence[str], port: int, tls: ssl.SSLContext | None) -> list[int]:
         """Bind and accept; the ports bound (port 0 asks for a free one). Raises OSError when an address is taken."""
@@ -294,12 +295,13 @@ class HttpServer:
 
     def stop_accepting(self) -> None:
         """Close the listening sockets; connections live on, but each closes after its next reply."""
+        self._stopping = True
         for listener in self._listeners:
             listener.close()
-        self._server.pre_shutdown()
 
     async def shutdown(self, grace: float) -> None:
         """Give running requests `grace` seconds, then cut all connections."""
+        self._server.pre_shutdown()
         await self._server.shutdown(grace)
 
     @property
@@ -325,7 +327,7 @@ class HttpServer:
             if not connection.keep_alive and handler.transport is not None:
                 handler.transport.close()
             return _KEPT if connection.keep_alive else _CLOSED
-        keep_alive = connection.keep_alive and not reply.close
+        keep_alive = connection.keep_alive and not reply.close and not self._stopping
         transport = handler.transport
         if transport is None:
             return _CLOSED

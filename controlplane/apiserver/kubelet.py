@@ -67,12 +67,15 @@ class Response:
         return b"".join(pieces)[:limit]
 
     async def iterate_body(self) -> AsyncIterator[bytes]:
-        """The body in pieces, as they come (RFC 9112, section 6)."""
+        """The body in pieces, as they come (RFC 9112, section 6).
+
+        Raises EOFError when it breaks off, ValueError when its framing is wrong.
+        """
         if "chunked" in self.headers.get("transfer-encoding", ""):
-            while size := int((await self.reader.readline()).split(b";")[0] or b"0", 16):
+            while size := int((await self._line()).partition(b";")[0], 16):
                 async for piece in self._take(size):
                     yield piece
-                await self.reader.readline()
+                await self._line()
             return
         length = self.headers.get("content-length")
         async for piece in self._take(int(length) if length is not None else None):
@@ -83,10 +86,18 @@ class Response:
         while size is None or size > 0:
             piece = await self.reader.read(_PIECE if size is None else min(size, _PIECE))
             if not piece:
-                return
+                if size is None:
+                    return
+                raise EOFError("the connection ended in the middle of a body")
             if size is not None:
                 size -= len(piece)
             yield piece
+
+    async def _line(self) -> bytes:
+        line = await self.reader.readline()
+        if not line.endswith(b"\n"):
+            raise EOFError("the connection ended in the middle of a body")
+        return line.strip()
 
 
 class Kubelets:

@@ -271,6 +271,11 @@ def _carry_over(new: core.Service, old: core.Service) -> None:
         spec.cluster_ip, spec.cluster_ips = before.cluster_ip, list(before.cluster_ips)
     elif spec.cluster_ip and not spec.cluster_ips:
         spec.cluster_ips = list(before.cluster_ips) if spec.cluster_ip == before.cluster_ip else [spec.cluster_ip]
+    elif spec.cluster_ip != before.cluster_ip and spec.cluster_ips == before.cluster_ips:
+        # The older field alone was changed: it speaks for the first of the newer one.
+        spec.cluster_ips = [spec.cluster_ip, *spec.cluster_ips[1:]] if spec.cluster_ip else []
+    elif spec.cluster_ip == before.cluster_ip and spec.cluster_ips and spec.cluster_ips != before.cluster_ips:
+        spec.cluster_ip = spec.cluster_ips[0]
     if not spec.ip_families:
         spec.ip_families = list(before.ip_families)
     if spec.ip_family_policy is None:

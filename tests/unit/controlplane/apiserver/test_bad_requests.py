@@ -144,7 +144,12 @@ QUERIES = [
     (f"{MAPS}?resourceVersion=1&resourceVersionMatch=Sometimes", 422, "Invalid", 'Unsupported value: "Sometimes"'),
     (f"{MAPS}?resourceVersion=0&resourceVersionMatch=Exact", 422, "Invalid", 'is forbidden for resourceVersion "0"'),
     (f"{MAPS}?sendInitialEvents=true", 422, "Invalid", "sendInitialEvents is forbidden for list"),
-    (f"{MAPS}?watch=1&sendInitialEvents=true", 422, "Invalid", "sendInitialEvents requires setting resourceVersionMatch"),
+    (
+        f"{MAPS}?watch=1&sendInitialEvents=true",
+        422,
+        "Invalid",
+        "sendInitialEvents requires setting resourceVersionMatch",
+    ),
     (f"{MAPS}?watch=1&resourceVersionMatch=Exact", 422, "Invalid", "is forbidden for watch unless sendInitialEvents"),
     (f"{MAPS}/a?timeout=soon", 400, "BadRequest", "invalid timeout specified in the request URL"),
     (f"{MAPS}/b", 404, "NotFound", 'configmaps "b" not found'),
@@ -209,7 +214,12 @@ PATCHES = [
     (JSON_PATCH, b"{}", 400, "BadRequest"),
     (JSON_PATCH, b'[{"op":"remove","path":"/data/nothing"}]', 422, "Invalid"),
     (JSON_PATCH, b'[{"op":"invent","path":"/data/x"}]', 422, "Invalid"),
-    (JSON_PATCH, json.dumps([{"op": "test", "path": "/data/x", "value": "1"}] * 10_001).encode(), 413, "RequestEntityTooLarge"),
+    (
+        JSON_PATCH,
+        json.dumps([{"op": "test", "path": "/data/x", "value": "1"}] * 10_001).encode(),
+        413,
+        "RequestEntityTooLarge",
+    ),
     ("application/apply-patch+yaml", b"{}", 415, "UnsupportedMediaType"),
     ("application/json", b"{}", 415, "UnsupportedMediaType"),
     ("", b"{}", 415, "UnsupportedMediaType"),
@@ -225,16 +235,16 @@ async def test_patches(api_with_map: Harness, kind: str, body: bytes, code: int,
 
 async def test_options_of_writes(api_with_map: Harness) -> None:
     api = api_with_map
-    assert 'dryRun: Unsupported value' in (await api.create(f"{MAPS}?dryRun=Some", {})).refused(422, "Invalid")
+    assert "dryRun: Unsupported value" in (await api.create(f"{MAPS}?dryRun=Some", {})).refused(422, "Invalid")
     assert "fieldValidation: Unsupported value" in (
         await api.create(f"{MAPS}?fieldValidation=Loose", config_map("b"))
     ).refused(422, "Invalid")
-    assert "fieldManager: Too long" in (
-        await api.create(f"{MAPS}?fieldManager={'x' * 129}", config_map("b"))
-    ).refused(422, "Invalid")
-    assert "may not be specified for non-apply patch" in (
-        await api.patch(f"{MAPS}/a?force=true", {})
-    ).refused(422, "Invalid")
+    assert "fieldManager: Too long" in (await api.create(f"{MAPS}?fieldManager={'x' * 129}", config_map("b"))).refused(
+        422, "Invalid"
+    )
+    assert "may not be specified for non-apply patch" in (await api.patch(f"{MAPS}/a?force=true", {})).refused(
+        422, "Invalid"
+    )
 
 
 async def test_the_url_names_the_object(api_with_map: Harness) -> None:
@@ -247,7 +257,12 @@ async def test_all_wrong_fields_are_named_at_once(api: Harness) -> None:
     answer = await api.create(PODS, body)
     answer.refused(422, "Invalid")
     fields = {cause["field"] for cause in answer["details"]["causes"]}
-    assert {"spec.restartPolicy", "spec.containers[0].name", "spec.containers[0].image", "spec.containers[1].image"} <= fields
+    assert {
+        "spec.restartPolicy",
+        "spec.containers[0].name",
+        "spec.containers[0].image",
+        "spec.containers[1].image",
+    } <= fields
     assert answer["details"] | {"causes": []} == {"name": "p", "kind": "Pod", "causes": []}
 
 

@@ -1,0 +1,155 @@
+"""scale, binding, eviction, tokens, approval and reviews."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tests.unit.controlplane.apiserver.server_harness import Harness, pod
+
+PODS = "/api/v1/namespaces/test/pods"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/test/deployments"
+
+
+def deployment(name: str) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "d"}}, "template": template},
+    }
+
+
+def binding(name: str, node: str = "n1", **metadata: object) -> dict[str, Any]:
+    return {"metadata": {"name": name, **metadata}, "target": {"kind": "Node", "name": node}}
+
+
+async def test_scale_shows_and_sets_replicas(api: Harness) -> None:
+    made = (await api.create(DEPLOYMENTS, deployment("d"))).ok
+    scale = (await api.get(f"{DEPLOYMENTS}/d/scale")).ok
+    assert (scale["kind"], scale["apiVersion"]) == ("Scale", "autoscaling/v1")
+    assert (scale["spec"], scale["status"]) == ({"replicas": 1}, {"replicas": 0, "selector": "app=d"})
+    assert scale["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+    body = scale.json
+    body["spec"]["replicas"] = 4
+    assert (await api.update(f"{DEPLOYMENTS}/d/scale", body)).ok["spec"] == {"replicas": 4}
+    assert (await api.update(f"{DEPLOYMENTS}/d/scale", body)).refused(409, "Conflict")
+    assert (await api.patch(f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": 0}})).ok["status"]["selector"] == "app=d"
+    changed = (await api.get(f"{DEPLOYMENTS}/d")).ok
+    assert (changed["spec"]["replicas"], changed["metadata"]["generation"]) == (0, 3)
+    message = (await api.patch(f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": -1}})).refused(422, "Invalid")
+    assert message == (
+        'Scale.autoscaling "d" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0'
+    )
+
+
+async def test_a_pod_is_bound_once(api: Harness) -> None:
+    await api.create(PODS, pod("p"))
+    done = (await api.create(f"{PODS}/p/binding", binding("p", annotations={"a": "b"}))).ok
+    assert (done.status, done["kind"], done["status"]) == (201, "Status", "Success")
+    bound = (await api.get(f"{PODS}/p")).ok
+    assert bound["spec"]["nodeName"] == "n1"
+    assert bound["metadata"]["annotations"]["a"] == "b"
+    (condition,) = bound["status"]["conditions"]
+    assert (condition["type"], condition["status"]) == ("PodScheduled", "True")
+    message = (await api.create(f"{PODS}/p/binding", binding("p", "n2"))).refused(409, "Conflict")
+    assert message == ('Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n1"')
+
+
+async def test_bindings_can_be_posted_to_their_collection(api: Harness) -> None:
+    await api.create(PODS, pod("p"))
+    assert (await api.create("/api/v1/namespaces/test/bindings", binding("p"))).status == 201
+    assert (await api.get(f"{PODS}/p")).ok["spec"]["nodeName"] == "n1"
+
+
+async def test_of_many_binders_one_wins(api: Harness) -> None:
+    await api.create(PODS, pod("p"))
+    answers = await asyncio.gather(*(api.create(f"{PODS}/p/binding", binding("p", f"n{i}")) for i in range(10)))
+    assert sorted(answer.status for answer in answers) == [201, *[409] * 9]
+
+
+async def test_bindings_that_cannot_be(api: Harness) -> None:
+    await api.create(PODS, pod("p", schedulingGates=[{"name": "example.com/wait"}]))
+    gated = (await api.get(f"{PODS}/p")).ok["status"]["conditions"][0]
+    assert (gated["reason"], gated["status"]) == ("SchedulingGated", "False")
+    assert "has non-empty .spec.schedulingGates" in (await api.create(f"{PODS}/p/binding", binding("p"))).refused(
+        409, "Conflict"
+    )
+    (await api.create(f"{PODS}/q/binding", binding("q"))).refused(404, "NotFound")
+    assert "name in URL" in (await api.create(f"{PODS}/p/binding", binding("q"))).refused(400, "BadRequest")
+    assert "target.name: Required value" in (await api.create(f"{PODS}/p/binding", binding("p", ""))).refused(
+        422, "Invalid"
+    )
+    assert "UID in precondition" in (await api.create(f"{PODS}/p/binding", binding("p", uid="other"))).refused(
+        409, "Conflict"
+    )
+
+
+async def test_an_eviction_asks_the_budget(api: Harness) -> None:
+    budgets = "/apis/policy/v1/namespaces/test/poddisruptionbudgets"
+    await api.create(PODS, pod("p", nodeName="n1"))
+    ready = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    (await api.patch(f"{PODS}/p/status", ready)).ok  # noqa: B018
+    budget = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "test"}}}}
+    (await api.create(budgets, budget)).ok  # noqa: B018
+    eviction = {"metadata": {"name": "p"}, "deleteOptions": {"gracePeriodSeconds": 1}}
+    answer = await api.create(f"{PODS}/p/eviction", eviction)
+    answer.refused(429, "TooManyRequests")
+    assert answer["details"]["causes"][0]["reason"] == "DisruptionBudget"
+    status = {"status": {"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 0}}
+    (await api.patch(f"{budgets}/b/status", status)).ok  # noqa: B018
+    assert (await api.create(f"{PODS}/p/eviction", eviction)).status == 201
+    assert (await api.get(f"{PODS}/p")).ok["metadata"]["deletionGracePeriodSeconds"] == 1
+    spent = (await api.get(f"{budgets}/b")).ok["status"]
+    assert spent["disruptionsAllowed"] == 0
+    assert list(spent["disruptedPods"]) == ["p"]
+
+
+async def test_a_token_for_a_service_account(api: Harness) -> None:
+    accounts = "/api/v1/namespaces/test/serviceaccounts"
+    answer = (await api.create(f"{accounts}/default/token", {"spec": {"expirationSeconds": 600}})).ok
+    assert answer["status"]["token"].count(".") == 2
+    review = (
+        await api.create("/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": answer["status"]["token"]}})
+    ).ok
+    assert review["status"]["user"]["username"] == "system:serviceaccount:test:default"
+    (await api.create(f"{accounts}/nobody/token", {})).refused(404, "NotFound")
+
+
+async def test_access_reviews(api: Harness) -> None:
+    question = {
+        "spec": {"user": "jane", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "test"}}
+    }
+    reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    assert (await api.create(reviews, question)).ok["status"]["allowed"] is False
+    question["spec"]["groups"] = ["system:masters"]
+    assert (await api.create(reviews, question)).ok["status"]["allowed"] is True
+    mine = (await api.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", {})).ok
+    assert "system:masters" in mine["status"]["userInfo"]["groups"]
+
+
+async def test_a_signing_request_names_who_asked(api: Harness) -> None:
+    import base64
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "jane")])
+    pem = (
+        x509.CertificateSigningRequestBuilder(name).sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    )
+    requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    spec = {
+        "request": base64.b64encode(pem).decode(),
+        "signerName": "kubernetes.io/kube-apiserver-client",
+        "usages": ["client auth"],
+        "username": "somebody-else",
+    }
+    made = (await api.create(requests, {"metadata": {"name": "c"}, "spec": spec})).ok
+    assert made["spec"]["username"] != "somebody-else"
+    body = made.json
+    body["status"] = {"conditions": [{"type": "Approved", "status": "True", "reason": "x"}], "certificate": "bm8="}
+    approved = (await api.update(f"{requests}/c/approval", body)).ok
+    assert approved["status"]["conditions"][0]["type"] == "Approved"
+    assert "certificate" not in approved["status"]
