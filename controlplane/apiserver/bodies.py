@@ -1,6 +1,6 @@
 """From the body of a request to the object in it, or to the error upstream answers with.
 
-Bodies are JSON or YAML. An object may leave out its kind and version, but what it says must fit the URL. What the
+Bodies are JSON, YAML or protobuf. An object may leave out its kind and version, but what it says must fit the URL. What the
 declared type does not know is reported as warnings, or refused, as the client wished (fieldValidation).
 """
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from api import codec, errors
+from api import codec, errors, protobuf
 from api.scheme import SCHEME, Resource
 from controlplane.apiserver import negotiation, options
 from controlplane.apiserver.exchange import Exchange
@@ -47,11 +47,12 @@ def decode_as(
     exchange: Exchange, body: bytes, media_type: str, into: type[T], api_version: str, kind: str, validation: str
 ) -> T:
     """Decode a body that must hold one `kind`."""
-    if media_type == negotiation.YAML:
-        try:
-            body = to_json(body)
-        except YamlError as error:
-            raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error}", body) from None
+    try:
+        body = _as_json(body, media_type, into)
+    except YamlError as error:
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error}", body) from None
+    except protobuf.ProtobufError as error:
+        raise _unrecognized(kind, str(error), body) from None
     try:
         given = _type_meta(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -78,11 +79,12 @@ def decode_as(
 
 def decode_any_version(exchange: Exchange, body: bytes, media_type: str, into: type[T], kind: str) -> T:
     """Decode options, whose apiVersion does not matter: older clients send that of the object they are about."""
-    if media_type == negotiation.YAML:
-        try:
-            body = to_json(body)
-        except YamlError as error:
-            raise errors.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    try:
+        body = _as_json(body, media_type, into)
+    except YamlError as error:
+        raise errors.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    except protobuf.ProtobufError as error:
+        raise errors.bad_request(str(error)) from None
     try:
         given = _type_meta(body)
         if given.kind and given.kind != kind:
@@ -92,6 +94,15 @@ def decode_any_version(exchange: Exchange, body: bytes, media_type: str, into: t
         return codec.decode(body, into)
     except (codec.DecodeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+
+
+def _as_json(body: bytes, media_type: str, into: type[Any]) -> bytes:
+    """The body in the one form that is decoded; raises YamlError or ProtobufError."""
+    if media_type == negotiation.YAML:
+        return to_json(body)
+    if media_type == negotiation.PROTOBUF:
+        return protobuf.to_json(body, into)
+    return body
 
 
 def _refuse_unreadable(kind: str, body: bytes) -> None:

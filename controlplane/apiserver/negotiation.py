@@ -14,8 +14,12 @@ from api import errors
 JSON = "application/json"
 YAML = "application/yaml"
 
-#: What the server can read and write, in upstream's order of preference.
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+
+#: What the server can write, in upstream's order of preference.
 SUPPORTED = (JSON, YAML)
+#: What it can read: Go clients send protobuf, and take JSON for an answer.
+READABLE = (*SUPPORTED, PROTOBUF)
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -77,8 +81,8 @@ def input_type(content_type: str) -> str:
     if not content_type:
         return JSON
     media_type = content_type.partition(";")[0].strip().lower()
-    if media_type not in SUPPORTED:
-        raise errors.unsupported_media_type(list(SUPPORTED))
+    if media_type not in READABLE:
+        raise errors.unsupported_media_type(list(READABLE))
     return media_type
 
 

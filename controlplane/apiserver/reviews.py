@@ -13,10 +13,10 @@ from api import authentication_v1 as authentication
 from api import authorization_v1 as authorization
 from api import errors, fields, selectors
 from api import meta_v1 as meta
-from api import rbac_v1 as rbac
 from controlplane.apiserver.authentication.rejection import Rejected
 from controlplane.apiserver.authentication.service_accounts import ServiceAccountAuthenticator
 from controlplane.apiserver.authorization.authorizer import PRIVILEGED_GROUP, Authorizer
+from controlplane.apiserver.authorization.rules import EVERYTHING
 from controlplane.apiserver.request import RequestInfo, User
 
 _AUTHORIZATION = "authorization.k8s.io"
@@ -115,8 +115,7 @@ class Reviews:
             raise errors.bad_request("no namespace on request")
         rules, problems = self._authorizer.rbac.rules_for(user, namespace)
         if PRIVILEGED_GROUP in user.groups:
-            everything = rbac.PolicyRule(verbs=["*"], api_groups=["*"], resources=["*"])
-            rules = [everything, rbac.PolicyRule(verbs=["*"], non_resource_urls=["*"]), *rules]
+            rules = [*(rule for rule in EVERYTHING if rule not in rules), *rules]
         status = authorization.SubjectRulesReviewStatus()
         for rule in rules:
             if rule.non_resource_urls:

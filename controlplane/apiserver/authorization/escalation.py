@@ -15,13 +15,8 @@ from api.meta_v1 import Object
 from api.rendering import quote
 from controlplane.apiserver.authorization.authorizer import PRIVILEGED_GROUP, Authorizer
 from controlplane.apiserver.authorization.rbac import GROUP
-from controlplane.apiserver.authorization.rules import compact, describe, quote_all, uncovered
+from controlplane.apiserver.authorization.rules import EVERYTHING, compact, describe, quote_all, uncovered
 from controlplane.apiserver.request import RequestInfo, User
-
-_EVERYTHING = [
-    rbac.PolicyRule(verbs=["*"], api_groups=["*"], resources=["*"]),
-    rbac.PolicyRule(verbs=["*"], non_resource_urls=["*"]),
-]
 
 
 class EscalationCheck:
@@ -48,7 +43,7 @@ class EscalationCheck:
         # one.
         aggregates = isinstance(new, rbac.ClusterRole) and new.aggregation_rule is not None
         aggregated = isinstance(old, rbac.ClusterRole) and old.aggregation_rule is not None
-        if (aggregates or aggregated) and uncovered(self._authorizer.rbac.rules_for(user, "")[0], _EVERYTHING):
+        if (aggregates or aggregated) and uncovered(self._authorizer.rbac.rules_for(user, "")[0], EVERYTHING):
             raise errors.forbidden(
                 errors.GroupName(GROUP, resource),
                 new.metadata.name,

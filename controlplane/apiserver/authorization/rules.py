@@ -14,6 +14,11 @@ from api import rbac_v1 as rbac
 from api.rendering import quote
 from controlplane.apiserver.request import RequestInfo
 
+EVERYTHING = (
+    rbac.PolicyRule(verbs=["*"], api_groups=["*"], resources=["*"]),
+    rbac.PolicyRule(verbs=["*"], non_resource_urls=["*"]),
+)
+
 
 def matches_except_name(rule: rbac.PolicyRule, info: RequestInfo) -> bool:
     """Whether *rule* matches the request in everything but, for a resource, the object's name."""
