@@ -164,6 +164,17 @@ class Agent:
                 return self._current(pod)
         return None
 
+    def sandbox_of(self, uid: str) -> str:
+        """Id of the pod's live sandbox, "" when it has none."""
+        worker = self.workers.worker(uid) if self.workers is not None else None
+        runtime = worker.memory.runtime if worker is not None else None
+        ready = runtime.ready_sandboxes if runtime is not None else []
+        return ready[0].id if ready else ""
+
+    def problem(self) -> str:
+        """Why this agent cannot do its work at present, "" when it can."""
+        return self._watch.problem() if self._watch is not None else "the runtime has not answered yet"
+
     def explain(self) -> list[dict[str, Any]]:
         """What was planned for each pod and how it went, for /debug/pods."""
         return self.workers.dump() if self.workers is not None else []

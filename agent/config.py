@@ -24,10 +24,10 @@ class AgentConfig:
     root: str = "/var/lib/orlop/agent"
     """The agent's own folder: pods' volumes and files."""
     pod_logs: str = "/var/lib/orlop/log/pods"
-    manifests: str = ""
+    manifests: str = "/etc/orlop/manifests"
     """Folder of static pods' manifests; empty for none."""
-    runtime_endpoint: str = "unix:///run/orlop/containerd/containerd.sock"
-    cni_config_dir: str = "/etc/cni/net.d"
+    runtime_endpoint: str = "unix:///run/orlop/containerd.sock"
+    cni_config_dir: str = "/etc/orlop/cni/net.d"
     """Where the runtime looks for its network configuration: named in the node's condition while there is none."""
     cluster_dns: tuple[str, ...] = ("10.43.0.10",)
     cluster_domain: str = "cluster.local"
