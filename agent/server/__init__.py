@@ -1,0 +1,9 @@
+"""The agent's HTTPS API on port 10250: logs, exec, attach, port-forward, pods, health, metrics.
+
+http.py        connections, and leaving HTTP on them
+access.py      who asks, and may they: certificate or token, TokenReview and SubjectAccessReview
+routes.py      paths, and which permission each needs
+host.py        what the handlers need of the node (a seam)
+handlers.py    the answers
+streaming/     exec, attach and port-forward
+"""

@@ -1,0 +1,141 @@
+"""Who may use the agent's API: the API server decides, by TokenReview and SubjectAccessReview.
+
+A verified client certificate names its user itself. Answers are kept for a while, as upstream keeps them, so that a
+scrape every second is not a review every second; a "no" is kept shorter, since somebody is waiting for it to change.
+Anonymous requests are refused.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from agent.server.http import Problem
+from agent.server.routes import permissions
+from api import authentication_v1 as authentication
+from api import authorization_v1 as authorization
+from api.errors import StatusError
+from client.clock import Clock
+from client.errors import ClientError
+
+TOKEN_TTL = 120.0
+ALLOWED_TTL, DENIED_TTL = 300.0, 30.0
+MOST_ENTRIES = 1024
+T = TypeVar("T")
+Review = Callable[[Any], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(slots=True)
+class _Kept(Generic[T]):
+    """Answers until they are too old, the oldest forgotten first when there are too many."""
+
+    clock: Clock
+    entries: OrderedDict[Hashable, tuple[float, T]] = field(default_factory=OrderedDict)
+
+    def get(self, key: Hashable) -> T | None:
+        found = self.entries.get(key)
+        if found is None or found[0] < self.clock.monotonic():
+            return None
+        return found[1]
+
+    def put(self, key: Hashable, value: T, ttl: float) -> None:
+        self.entries.pop(key, None)
+        self.entries[key] = (self.clock.monotonic() + ttl, value)
+        while len(self.entries) > MOST_ENTRIES:
+            self.entries.popitem(last=False)
+
+
+class Access:
+    """Checks requests. `review` posts a review object to the API server and returns it answered."""
+
+    def __init__(self, node_name: str, review: Review, clock: Clock) -> None:
+        self._node_name = node_name
+        self._review = review
+        self._callers: _Kept[Caller] = _Kept(clock)
+        self._decisions: _Kept[str] = _Kept(clock)
+
+    async def check(self, certificate: Mapping[str, Any] | None, header: str, method: str, path: str) -> Caller:
+        """Let the request through or raise Problem: 401 without good credentials, 403 without permission."""
+        caller = await self.identify(certificate, header)
+        verb, subresources = permissions(method, path)
+        complaint = ""
+        for subresource in subresources:
+            complaint = await self._complaint(caller, verb, subresource, path)
+            if not complaint:
+                return caller
+        raise Problem(
+            403, f"Forbidden (user={caller.name}, verb={verb}, resource=nodes, subresource(s)={subresources})\n"
+        )
+
+    async def identify(self, certificate: Mapping[str, Any] | None, header: str) -> Caller:
+        """Who shows this certificate or Authorization header. Raises Problem (401)."""
+        scheme, _, token = header.partition(" ")
+        if scheme.lower() == "bearer" and token.strip():
+            return await self._caller_of(token.strip())
+        if certificate is not None:
+            return caller_of_certificate(certificate)
+        raise Problem(401, "Unauthorized\n")
+
+    async def _caller_of(self, token: str) -> Caller:
+        kept = self._callers.get(token)
+        if kept is not None:
+            return kept
+        review = authentication.TokenReview(spec=authentication.TokenReviewSpec(token=token))
+        answered = await self._ask(review)
+        user = answered.status.user
+        if not answered.status.authenticated or user is None:
+            raise Problem(401, "Unauthorized\n")
+        extra = tuple(sorted((key, tuple(values)) for key, values in (user.extra or {}).items()))
+        caller = Caller(user.username, user.uid, tuple(user.groups), extra)
+        self._callers.put(token, caller, TOKEN_TTL)
+        return caller
+
+    async def _complaint(self, caller: Caller, verb: str, subresource: str, path: str) -> str:
+        """Why not; "" when it is allowed."""
+        key = (caller, verb, subresource)
+        kept = self._decisions.get(key)
+        if kept is not None:
+            return kept
+        review = authorization.SubjectAccessReview(
+            spec=authorization.SubjectAccessReviewSpec(
+                user=caller.name,
+                uid=caller.uid,
+                groups=list(caller.groups),
+                extra={name: list(values) for name, values in caller.extra},
+                resource_attributes=authorization.ResourceAttributes(
+                    verb=verb, version="v1", resource="nodes", subresource=subresource, name=self._node_name
+                ),
+            )
+        )
+        answered = await self._ask(review)
+        complaint = "" if answered.status.allowed else answered.status.reason or "not allowed"
+        self._decisions.put(key, complaint, DENIED_TTL if complaint else ALLOWED_TTL)
+        return complaint
+
+    async def _ask(self, review: Any) -> Any:
+        try:
+            return await self._review(review)
+        except (StatusError, ClientError, TimeoutError) as error:
+            raise Problem(500, f"Authorization error: {error}\n") from error
+
+
+def caller_of_certificate(certificate: Mapping[str, Any]) -> Caller:
+    """The user that a certificate names: its common name, with its organizations for groups. Raises Problem (401)."""
+    pairs = [pair for part in certificate.get("subject", ()) for pair in part]
+    name = next((value for key, value in pairs if key == "commonName"), "")
+    if not name:
+        raise Problem(401, "Unauthorized\n")
+    groups = [value for key, value in pairs if key == "organizationName"]
+    return Caller(name, groups=(*groups, "system:authenticated"))
