@@ -36,6 +36,7 @@ from api import core_v1 as core
 from client.clock import Clock
 from cri.client import RuntimeClient
 from cri.errors import CriError, DeadlineExceeded, NotFound, Unavailable
+from cri.events import EventKind
 from proto import cri_pb2 as cri
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ log = logging.getLogger(__name__)
 PREPARE_SECONDS = 60.0
 """For everything on the host before a container; it touches volumes, which may hang."""
 _UNKNOWN_EXIT_CODE = 137
+_CATCH_UP_PAUSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0)
 
 A = TypeVar("A")
 
@@ -73,6 +75,8 @@ class PodRuntime:
         self.name = name
         self._client = client
         self._around = surroundings
+        self._ended: set[str] = set()
+        """Containers and sandboxes whose end was told by an event and is not in the runtime's state yet."""
 
     # Looking.
 
@@ -99,14 +103,24 @@ class PodRuntime:
         if listed.state != cri.SANDBOX_READY:
             return observing.listed_sandbox(listed)
         try:
-            answer = await self._client.pod_sandbox_status(listed.id)
+            status = (await self._client.pod_sandbox_status(listed.id)).status
+            for pause in self._catching_up(listed.id):
+                if status.state != cri.SANDBOX_READY:
+                    break
+                await self._around.clock.sleep(pause)
+                status = (await self._client.pod_sandbox_status(listed.id)).status
         except NotFound:
             return None
-        return observing.observed_sandbox(answer.status)
+        return observing.observed_sandbox(status)
 
     async def _container(self, listed: cri.Container) -> ObservedContainer | None:
         try:
             status = (await self._client.container_status(listed.id)).status
+            for pause in self._catching_up(listed.id):
+                if status.state != cri.CONTAINER_RUNNING:
+                    break
+                await self._around.clock.sleep(pause)
+                status = (await self._client.container_status(listed.id)).status
         except NotFound:
             return None
         except (Unavailable, DeadlineExceeded):
@@ -119,6 +133,17 @@ class PodRuntime:
         words = observing.last_words(status)
         message = observing.read_last_words(words) if words is not None else ""
         return observing.observed_container(listed, status, message)
+
+    def _catching_up(self, identity: str) -> Sequence[float]:
+        """Pauses between looks at what has ended by an event, and may still run by the runtime's state.
+
+        containerd tells its own events when they happen, and CRI's state follows some milliseconds later; whoever
+        looked between would see a running container, and no further event would come.
+        """
+        if identity not in self._ended:
+            return ()
+        self._ended.discard(identity)
+        return _CATCH_UP_PAUSES
 
     async def info(self) -> RuntimeInfo:
         version = await self._client.version()
@@ -141,6 +166,10 @@ class PodRuntime:
         missed. Raises cri.errors.Unimplemented when the runtime has none.
         """
         async for event in self._client.events():
+            if event.kind is EventKind.STOPPED:
+                self._ended.add(event.container_id)
+            elif event.kind in (EventKind.DELETED, EventKind.RESYNC):
+                self._ended.discard(event.container_id)
             yield RuntimeEvent(event.container_id)
 
     # Sandboxes.

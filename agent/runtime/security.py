@@ -106,8 +106,9 @@ def sandbox_security(
     )
     if shared.run_as_user is not None:
         context.run_as_user.value = shared.run_as_user
-    if shared.run_as_group is not None:
-        context.run_as_group.value = shared.run_as_group
+        # Runtimes refuse a group without a user; the containers, whom it is meant for, always have one.
+        if shared.run_as_group is not None:
+            context.run_as_group.value = shared.run_as_group
     if shared.se_linux_options is not None:
         context.selinux_options.CopyFrom(_selinux(shared.se_linux_options))
     return context
