@@ -1,7 +1,7 @@
 """Telling the user what happens to an object: the event recorder.
 
 To record must never hold up the work that is reported on. `EventRecorder.event` is a plain call that puts the event
-into a bounded queue; a task of its own correlates and sends. While the API server is away the queue fills, then new
+into a bounded queue; a few tasks of its own correlate and send. While the API server is away the queue fills, then new
 events are dropped and counted; nothing else suffers.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import zlib
 from collections import deque
 from typing import Protocol
 
@@ -27,7 +28,8 @@ log = logging.getLogger(__name__)
 NORMAL = "Normal"
 WARNING = "Warning"
 
-QUEUE_SIZE = 1000
+QUEUE_SIZE = 5000
+LANES = 4
 MAX_TRIES = 12
 RETRY_PAUSE = 10.0  # seconds
 
@@ -37,6 +39,21 @@ class Recorder(Protocol):
 
     def event(self, obj: meta.Object | core.ObjectReference, type_: str, reason: str, message: str) -> None:
         """Report something about an object; `type_` is NORMAL or WARNING, `reason` a CamelCase word. Never blocks."""
+
+
+class _Lane:
+    """A queue of events that are sent one after another."""
+
+    def __init__(self) -> None:
+        self.queue: deque[core.Event] = deque()
+        self.wake = asyncio.Event()
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    def put(self, event: core.Event) -> None:
+        self.queue.append(event)
+        self.idle.clear()
+        self.wake.set()
 
 
 class EventRecorder:
@@ -57,39 +74,43 @@ class EventRecorder:
         self._host = host
         self._clock = clock or SystemClock()
         self._rng = rng or random.Random()
-        self._queue: deque[core.Event] = deque()
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._lanes = [_Lane() for _ in range(LANES)]
         self._correlator = EventCorrelator()
         self._last_stamp = 0
 
     def event(self, obj: meta.Object | core.ObjectReference, type_: str, reason: str, message: str) -> None:
         """Queue an event about an object, or about a part of one when given a reference with a field path."""
-        if len(self._queue) >= QUEUE_SIZE:
+        if sum(len(lane.queue) for lane in self._lanes) >= QUEUE_SIZE:
             self.dropped += 1
             # Once, not a thousand times: the queue stays full for as long as the server is away.
             if self.dropped == 1 or self.dropped % QUEUE_SIZE == 0:
                 log.warning("events dropped component=%s total=%d", self._component, self.dropped)
             return
-        self._queue.append(self._make(obj, type_, reason, message))
-        self._idle.clear()
-        self._wake.set()
+        event = self._make(obj, type_, reason, message)
+        subject = event.involved_object
+        # All that is told about one object goes one way, since a repetition must find what it repeats.
+        self._lanes[zlib.crc32((subject.uid or subject.name).encode()) % LANES].put(event)
 
     async def run(self) -> None:
         """Send what is queued, until cancelled."""
-        while True:
-            while self._queue:
-                verdict = self._correlator.correlate(self._queue.popleft(), self._clock.monotonic())
-                if verdict is not None:
-                    await self._send(verdict.event, verdict.repeated)
-            self._idle.set()
-            self._wake.clear()
-            await self._wake.wait()
+        async with asyncio.TaskGroup() as group:
+            for lane in self._lanes:
+                group.create_task(self._drain(lane), name=f"events-{self._component}")
 
     async def flushed(self) -> None:
         """Wait until all that was queued is sent or given up. The caller sets the deadline."""
-        await self._idle.wait()
+        for lane in self._lanes:
+            await lane.idle.wait()
+
+    async def _drain(self, lane: _Lane) -> None:
+        while True:
+            while lane.queue:
+                verdict = self._correlator.correlate(lane.queue.popleft(), self._clock.monotonic())
+                if verdict is not None:
+                    await self._send(verdict.event, verdict.repeated)
+            lane.idle.set()
+            lane.wake.clear()
+            await lane.wake.wait()
 
     def _make(self, obj: meta.Object | core.ObjectReference, type_: str, reason: str, message: str) -> core.Event:
         subject = obj if isinstance(obj, core.ObjectReference) else reference_to(obj)
