@@ -77,7 +77,8 @@ class _Walk:
         if shape.python is int:
             if not isinstance(value, int) or isinstance(value, bool):
                 self._refuse(value, shape, literal=True)
-            if not -_RANGES[shape.format] <= value < _RANGES[shape.format]:
+            limit = _RANGES[shape.format or "int32"]  # an IntOrString names no format
+            if not -limit <= value < limit:
                 self._refuse(value, shape, literal=True)
         elif shape.python is float:
             if not isinstance(value, (int, float)) or isinstance(value, bool):
