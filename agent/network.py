@@ -1,7 +1,8 @@
 """The node's pod network: our CNI plugin installed, configured with the node's range of addresses, and served.
 
-Everything here goes by way of CNI like it would for a stranger's plugin: what the runtime uses is the configuration file
-in its folder. An operator who brings a network of their own says `plugin=False`, and then only garbage is collected.
+Everything here goes by way of CNI like it would for a stranger's plugin: what the runtime uses is the configuration
+file in its folder. An operator who brings a network of their own says `plugin=False`, and then only garbage is
+collected.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from client.clock import Clock
 from client.files import write_atomically
 from cni.bridge.program import install
 from cni.bridge.service import PluginService
@@ -28,9 +28,6 @@ log = logging.getLogger(__name__)
 CONFIG_FILE = "10-orlop.conflist"
 INTERFACE = "eth0"
 """What runtimes call a pod's interface."""
-
-COLLECT_PERIOD = 3600.0
-"""Seconds between two collections: leaks come from crashes, which nothing tells us of after the one at start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +49,9 @@ class NetworkSettings:
 class NodeNetwork:
     """Keeps the pod network of this node configured. `sandboxes` gives the ids of the sandboxes that still exist."""
 
-    def __init__(
-        self, settings: NetworkSettings, sandboxes: Callable[[], Awaitable[Iterable[str]]], clock: Clock
-    ) -> None:
+    def __init__(self, settings: NetworkSettings, sandboxes: Callable[[], Awaitable[Iterable[str]]]) -> None:
         self._settings = settings
         self._sandboxes = sandboxes
-        self._clock = clock
         self._service = PluginService(settings.socket) if settings.plugin else None
         executor = ProgramExecutor([settings.plugin_dir])
         self._runner = Runner(executor, AttachmentCache(str(Path(settings.state_dir) / "attachments")))
@@ -104,14 +98,12 @@ class NodeNetwork:
         # 1.0.0 is the latest version that container runtimes before 2024 accept; GC works all the same.
         return {"cniVersion": "1.0.0", "cniVersions": ["1.0.0", "1.1.0"], "name": "orlop", "plugins": [plugin]}
 
-    async def run(self) -> None:
-        """Collect what dead pods left of the network, at the start and from time to time, until cancelled."""
-        while True:
-            await self.collect()
-            await self._clock.sleep(COLLECT_PERIOD)
-
     async def collect(self) -> None:
-        """Let the network's plugins collect everything that belongs to no sandbox; a failure is logged."""
+        """Let the network's plugins collect everything that belongs to no sandbox; a failure is logged.
+
+        Only while no pod is being started: a runtime lists a sandbox after its network is up, so one that is on its way
+        would be taken for garbage (CNI spec 1.1, section 3: no ADD during a GC).
+        """
         try:
             network = load_network(self._settings.config_dir)
         except InvalidConfiguration:
