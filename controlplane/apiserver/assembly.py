@@ -92,7 +92,9 @@ class ApiServer:
 
     async def run(self) -> None:
         """The server's own work beside answering; until cancelled."""
-        await self._expiry.run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._expiry.run())
+            group.create_task(RoleAggregation(self.objects, self.objects).run())
 
     async def handle(self, exchange: Exchange) -> Reply | None:
         """Answer one request."""

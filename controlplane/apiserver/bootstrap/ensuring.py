@@ -15,13 +15,10 @@ from api import core_v1 as core
 from api import discovery_v1 as discovery
 from api import errors
 from api import meta_v1 as meta
-from api import rbac_v1 as rbac
 from api import scheduling_v1 as scheduling
-from api.codec import deepcopy
 from api.scheme import SCHEME
-from controlplane.apiserver.authorization.aggregation import effective_rules
-from controlplane.apiserver.authorization.rbac import CLUSTER_ROLES
 from controlplane.apiserver.bootstrap import controller_roles, reconciling, roles
+from controlplane.apiserver.bootstrap.aggregating import write_sums
 from controlplane.apiserver.request import ObjectReader, ObjectWriter
 
 logger = logging.getLogger(__name__)
@@ -69,7 +66,7 @@ async def ensure(reader: ObjectReader, writer: ObjectWriter, facts: ClusterFacts
         await ensurer.each([_endpoints(facts)], reconciling.reconciled_endpoints)
         await ensurer.each([_endpoint_slice(facts)], reconciling.reconciled_slice)
     await ensurer.each([_authentication(facts)], reconciling.reconciled_config_map)
-    await ensurer.aggregate()
+    ensurer.writes += await write_sums(reader, writer)
     if ensurer.writes:
         logger.info("bootstrapped the cluster's own objects writes=%d", ensurer.writes)
     return ensurer.writes
@@ -102,17 +99,6 @@ class _Ensurer:
                 if changed is not None:
                     await self._writer.update(resource, changed, namespace)
                     self.writes += 1
-
-    async def aggregate(self) -> None:
-        """Write the sum of each aggregated role into it, for people to read; the authorizer adds up by itself."""
-        every = [item for item in self._reader.list(CLUSTER_ROLES) if isinstance(item, rbac.ClusterRole)]
-        for item in every:
-            rules = effective_rules(item, every)
-            if rules != item.rules:
-                changed = deepcopy(item)
-                changed.rules = [deepcopy(rule) for rule in rules]
-                await self._writer.update(CLUSTER_ROLES, changed)
-                self.writes += 1
 
 
 def _namespaces() -> Iterator[core.Namespace]:

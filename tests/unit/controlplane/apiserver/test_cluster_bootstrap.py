@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from api import core_v1 as core
 from api import discovery_v1 as discovery
+from api import meta_v1 as meta
 from api import rbac_v1 as rbac
 from api import scheduling_v1 as scheduling
 from api.codec import deepcopy
@@ -13,7 +16,7 @@ from api.scheme import SCHEME
 from controlplane.apiserver.authorization.authorizer import Authorizer
 from controlplane.apiserver.authorization.node import NodeAuthorizer
 from controlplane.apiserver.authorization.rbac import RbacAuthorizer
-from controlplane.apiserver.bootstrap import ClusterFacts, ensure, node_rules
+from controlplane.apiserver.bootstrap import ClusterFacts, RoleAggregation, ensure, node_rules
 from controlplane.apiserver.request import RequestInfo, User
 from tests.unit.controlplane.apiserver.identity_doubles import Objects
 
@@ -158,3 +161,23 @@ async def test_paths_are_open_to_whom_they_concern(path: str, groups: tuple[str,
     objects = await cluster()
     authorizer = Authorizer(RbacAuthorizer(objects), NodeAuthorizer(objects, []))
     assert authorizer.authorize(User("x", groups=groups), RequestInfo("get", path=path)).allowed is allowed
+
+
+async def test_a_new_piece_shows_up_in_the_sum() -> None:
+    objects = await cluster()
+    keeper = RoleAggregation(objects, objects)
+    rule = rbac.PolicyRule(verbs=["get"], api_groups=["acme.com"], resources=["things"])
+    labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+    summed = asyncio.Event()
+
+    def look(*_: meta.Object | None) -> None:
+        if all(rule in role(objects, name).rules for name in ("view", "edit", "admin")):
+            summed.set()
+
+    objects.on_change(SCHEME.of(rbac.ClusterRole), look)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(keeper.run())
+        objects.put(rbac.ClusterRole(metadata=meta.ObjectMeta(name="things", labels=labels), rules=[rule]))
+        async with asyncio.timeout(5):
+            await summed.wait()
+        task.cancel()
