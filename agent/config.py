@@ -38,5 +38,10 @@ class AgentConfig:
     max_pods: int = 110
     port: int = 10250
     labels: dict[str, str] = field(default_factory=dict)
-    pki: str = "/var/lib/orlop/pki"
+    cgroup_root: str = "kubepods"
+    """The cgroup that all pods' cgroups are below."""
+    serving_certificate: str = "/var/lib/orlop/pki/kubelet.crt"
+    """Certificate and key of the agent's HTTPS API; empty: it is not served."""
+    serving_key: str = "/var/lib/orlop/pki/kubelet.key"
+    client_ca: str = "/var/lib/orlop/pki/ca.crt"
     version: str = KUBERNETES_VERSION

@@ -23,6 +23,7 @@ from agent.pods.ending import End, Ender
 from agent.pods.killing import grace_period
 from agent.pods.memory import Memory
 from agent.pods.phases import TERMINAL
+from agent.pods.seams import VolumeError
 from agent.pods.status import Failure, rejected
 from agent.pods.syncing import PassFailed, Syncer
 from agent.pods.world import World
@@ -85,7 +86,10 @@ class PodWorker:
 
     def update(self, pod: core.Pod) -> None:
         """The source has another version of the pod."""
-        self.pod = pod
+        before, self.pod = self.pod.metadata, pod
+        if (before.labels, before.annotations) != (pod.metadata.labels, pod.metadata.annotations):
+            # Downward API volumes show them.
+            self._refresh = True
         self._reconsider()
 
     def remove(self) -> None:
@@ -159,7 +163,7 @@ class PodWorker:
             if task is not None and task.cancelling():
                 raise
             return clock.monotonic()
-        except (PassFailed, CriError, OSError) as error:
+        except (PassFailed, CriError, VolumeError, OSError) as error:
             log.info("pod not as wanted pod=%s state=%s error=%s", self._name(), self.state.value, error)
             return clock.monotonic() + self._backoff.next()
         except Exception:
@@ -210,8 +214,8 @@ class PodWorker:
             self.state = State.TERMINATING
             return self._world.clock.monotonic()
         if self._refresh:
-            self._refresh = False
             await self._world.volumes.refresh(pod)
+            self._refresh = False
         return verdict.retry_at
 
     def _refuse(self, pod: core.Pod, refusal: Failure) -> float:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent.pods.identity import full_name
-from agent.pods.observed import ObservedPod
+from agent.pods.observed import ObservedContainer, ObservedPod
 from agent.pods.phases import TERMINAL
 from agent.pods.status import Failure
 from agent.pods.worker import PodWorker, State
@@ -124,6 +124,14 @@ class PodWorkers:
         """Wait until a pod is let in or gone."""
         await self._changed.wait()
         self._changed.clear()
+
+    def running(self) -> list[tuple[core.Pod, list[ObservedContainer]]]:
+        """Pods with their containers that run, as last seen."""
+        return [
+            (one.pod, one.memory.runtime.running)
+            for one in self._workers.values()
+            if one.memory.runtime is not None and one.memory.runtime.running
+        ]
 
     def dump(self) -> list[dict[str, Any]]:
         """What each worker does and did, as JSON values, for /debug/pods."""
