@@ -19,7 +19,7 @@ from controlplane.apiserver.authentication.service_accounts import ServiceAccoun
 from controlplane.apiserver.authorization.authorizer import Authorizer
 from controlplane.apiserver.authorization.node import NodeAuthorizer
 from controlplane.apiserver.authorization.rbac import RbacAuthorizer
-from controlplane.apiserver.bootstrap import ClusterFacts, ensure
+from controlplane.apiserver.bootstrap import ClusterFacts, RoleAggregation, ensure
 from controlplane.apiserver.bootstrap.roles import node_rules
 from controlplane.apiserver.cache import Caches
 from controlplane.apiserver.config import ServerConfig
