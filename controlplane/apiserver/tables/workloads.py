@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from api import apps_v1 as apps
-from api import autoscaling_v1, autoscaling_v2, owners, policy_v1, selectors
+from api import autoscaling_v1, autoscaling_v2, policy_v1, selectors
 from api import batch_v1 as batch
 from api import core_v1 as core
+from api.owners import controller_of
 from controlplane.apiserver.tables.ages import human, since
 from controlplane.apiserver.tables.columns import (
     AGE,
@@ -111,7 +112,7 @@ def _daemon_set(item: apps.DaemonSet, now: float) -> list[Cell]:
 
 
 def _controller_revision(item: apps.ControllerRevision, now: float) -> list[Cell]:
-    owner, controller = owners.controller_of(item), NONE
+    owner, controller = controller_of(item), NONE
     if owner is not None:
         group = owner.api_version.rpartition("/")[0]
         controller = f"{f'{owner.kind}.{group}' if group else owner.kind}".lower() + f"/{owner.name}"
