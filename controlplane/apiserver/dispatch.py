@@ -32,6 +32,7 @@ _VERBS = frozenset(
         "options",
     }
 )
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 _ACROSS_NAMESPACES = frozenset({"list", "watch"})
 _NAMELESS = frozenset({"list", "watch", "create", "deletecollection"})
 
@@ -105,7 +106,9 @@ class Dispatcher:
         if endpoint is None:
             raise unknown_resource()
         handler = endpoint.handlers.get((info.verb, info.subresource))
-        if handler is None or not self._fits(endpoint, info):
+        # A path can ask for a watch whatever the method; only GET may.
+        misused = exchange.method not in _METHODS or (info.verb == "watch" and exchange.method != "GET")
+        if handler is None or misused or not self._fits(endpoint, info):
             raise self._refusal(endpoint, info)
         return await handler(exchange)
 

@@ -97,6 +97,9 @@ def _decoded(after: Any, into: type[Any], exchange: Exchange, wanted: WriteOptio
                     exchange.warn(text)
     except codec.DecodeError as error:
         raise _invalid(raw, str(error)) from None
+    blank = into()
+    if (obj.api_version, obj.kind) != (blank.api_version, blank.kind):
+        raise _invalid(raw, f"{obj.kind} in version {obj.api_version} cannot be handled as a {blank.kind}")
     set_defaults(obj)
     return obj
 
