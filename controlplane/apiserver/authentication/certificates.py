@@ -12,7 +12,7 @@ import hashlib
 from dataclasses import dataclass
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from client.clock import Clock
@@ -68,7 +68,7 @@ class CertificateAuthenticator:
             certificate = x509.load_der_x509_certificate(der)
             user = _user(certificate, der)
             refusal = self._refusal(certificate)
-        except (ValueError, x509.DuplicateExtension) as malformed:
+        except (ValueError, x509.DuplicateExtension, x509.InvalidVersion, UnsupportedAlgorithm) as malformed:
             return _Judged(None, refusal=f"x509: malformed certificate: {malformed}")
         if not user.name:
             refusal = refusal or "x509: subject with no common name"
@@ -91,7 +91,7 @@ class CertificateAuthenticator:
 def _issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(authority)
-    except (ValueError, TypeError, InvalidSignature):
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
         return False
     return True
 

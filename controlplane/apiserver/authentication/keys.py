@@ -73,7 +73,7 @@ class TokenKeys:
                     return dict(jwt.decode(token, candidate.key, [candidate.algorithm], options=_SIGNATURE_ONLY))
                 except jwt.InvalidSignatureError:
                     continue
-        except jwt.InvalidTokenError as malformed:
+        except (jwt.InvalidTokenError, RecursionError) as malformed:
             raise Rejected("invalid bearer token") from malformed
         raise Rejected("invalid bearer token")
 

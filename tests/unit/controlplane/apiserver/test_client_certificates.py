@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from client.clock import FakeClock
 from controlplane.apiserver.authentication.certificates import CertificateAuthenticator
@@ -13,6 +15,7 @@ from tests.unit.controlplane.apiserver.identity_doubles import Authority
 
 OURS = Authority()
 NOW = 1_800_000_000.0
+GOOD = OURS.client("alice", "devs")
 
 
 def authenticator(clock: FakeClock | None = None) -> CertificateAuthenticator:
@@ -58,3 +61,15 @@ def test_a_certificate_that_expires_on_an_open_connection_is_rejected_from_then_
     clock.step_wall(11)
     with pytest.raises(Rejected, match="expired"):
         judge.authenticate(certificate)
+
+
+@given(st.integers(min_value=0), st.binary(min_size=1, max_size=3))
+def test_a_damaged_certificate_is_rejected_and_nothing_worse(place: int, damage: bytes) -> None:
+    certificate = GOOD
+    place %= len(certificate)
+    damaged = certificate[:place] + damage + certificate[place + len(damage) :]
+    try:
+        user = authenticator().authenticate(damaged)
+    except Rejected:
+        return
+    assert (damaged, user.name) == (certificate, "alice")

@@ -181,7 +181,8 @@ def test_forged_tokens_are_refused() -> None:
     changed = base64.urlsafe_b64encode(json.dumps(raised).encode()).rstrip(b"=").decode()
     strangers = Cluster(TokenKeys(key_pem())).token()
     unsigned = jwt.encode(claims_of(cluster.token()), None, "none")
-    for token in (f"{header}.{changed}.{signature}", strangers, unsigned, "garbage", "a.b.c", ""):
+    deep = base64.urlsafe_b64encode(b"[" * 6000).decode() + ".e30.x"
+    for token in (f"{header}.{changed}.{signature}", strangers, unsigned, deep, "garbage", "a.b.c", "\u00e9", ""):
         assert cluster.refusal(token) == "invalid bearer token"
 
 
