@@ -124,7 +124,7 @@ async def test_events_of_before_a_restart_are_forgotten_in_time(config: ServerCo
 
 async def gone(api: Harness, name: str) -> None:
     async with asyncio.timeout(5):
-        while (await api.get(f"{EVENTS}/{name}")).status != 404:
+        while (await api.get(f"{EVENTS}/{name}")).status != 404:  # noqa: ASYNC110 - a few turns of the loop
             await asyncio.sleep(0)
 
 
