@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass, field
 
+from agent.network import NetworkSettings
+
 KUBERNETES_VERSION = "v1.36.2+orlop"
 
 
@@ -44,4 +46,6 @@ class AgentConfig:
     """Certificate and key of the agent's HTTPS API; empty: it is not served."""
     serving_key: str = "/var/lib/orlop/pki/kubelet.key"
     client_ca: str = "/var/lib/orlop/pki/ca.crt"
+    network: NetworkSettings | None = None
+    """The pod network that the agent looks after; None: somebody else does."""
     version: str = KUBERNETES_VERSION

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ from agent.hosting import NodeHost
 from agent.images.listing import node_images
 from agent.images.puller import ImagePuller
 from agent.logs.rotating import LogRotator
+from agent.network import NodeNetwork
 from agent.node import lease
 from agent.node.addresses import detect
 from agent.node.machine import Machine, allocatable, read_machine, storage_kib
@@ -157,7 +158,7 @@ class AgentProcess:
             recorder=recorder,
             clock=clock,
             list_images=lambda: node_images(runtime_client),
-            on_pod_cidr=lambda cidr: _tell_pod_cidr(runtime_client, cidr),
+            on_pod_cidr=self._on_pod_cidr(runtime_client, await self._network(stack, runtime_client)),
         )
         agent = self._agent = Agent(config, self._ips, self._machine, neighbours)
         rotator = LogRotator(self._running_logs, runtime_client.reopen_container_log, clock)
@@ -168,6 +169,29 @@ class AgentProcess:
             group.create_task(rotator.run(), name="log-rotation")
             group.create_task(agent.run(), name="agent-core")
             await self._serve(stack, client, NodeHost(config, agent, runtime_client))
+
+    async def _network(self, stack: AsyncExitStack, client: RuntimeClient) -> NodeNetwork | None:
+        """The pod network, served and rid of what dead pods left of it."""
+        if self._config.network is None:
+            return None
+
+        async def sandboxes() -> list[str]:
+            return [each.id for each in await client.list_pod_sandbox()]
+
+        network = NodeNetwork(self._config.network, sandboxes)
+        await network.start()
+        stack.push_async_callback(network.stop)
+        await network.collect()
+        return network
+
+    @staticmethod
+    def _on_pod_cidr(client: RuntimeClient, network: NodeNetwork | None) -> Callable[[str], Awaitable[None]]:
+        async def tell(cidr: str) -> None:
+            if network is not None:
+                await network.set_pod_cidr(cidr)
+            await _tell_pod_cidr(client, cidr)
+
+        return tell
 
     async def _serve(self, stack: AsyncExitStack, client: ApiClient, host: NodeHost) -> None:
         config = self._config

@@ -50,8 +50,12 @@ class Layout:
 
     @property
     def cni_state(self) -> Path:
-        """Address leases and cached results of our plugin."""
-        return self.data / "cni" / "state"
+        """Address leases of our plugin: in memory, since no pod's network outlives a boot."""
+        return self.run / "cni"
+
+    @property
+    def cni_socket(self) -> Path:
+        return self.run / "cni.sock"
 
     @property
     def agent_root(self) -> Path:

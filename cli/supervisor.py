@@ -120,9 +120,15 @@ class Supervisor:
         if state.child.ready is None:
             return True
         until = time.monotonic() + state.child.ready_within
+        complaint = ""
         while time.monotonic() < until:
-            if state.pid and state.child.ready():
-                return True
+            try:
+                if state.pid and state.child.ready():
+                    return True
+            except Exception as error:  # noqa: BLE001 - said once, and asked again until the deadline
+                if str(error) != complaint:
+                    complaint = str(error)
+                    self._say(f'event=not_ready_yet child={state.child.name} error="{complaint}"')
             if not self._handle(signal.sigtimedwait(WATCHED, 0.02)):
                 return False
             self._restart_due()

@@ -1,0 +1,199 @@
+"""`orlop down`: end a node with all of its pods and leave nothing behind.
+
+It works whatever state the node is in: running, killed, half started. What it knows of the node it reads from the host
+(the lock, the runtime, mount points, links, cgroups), never from memory of what was once started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agent.resources.cgroups import machine_tree
+from agent.resources.kernel import look_up
+from agent.volumes.kernel import LinuxMounts
+from agent.volumes.layout import pod_uids
+from agent.volumes.removing import unmount_all
+from cli import containerd, lock
+from cli.progress import step
+from cli.settings import Settings
+from cni.bridge.removing import remove_network
+from cni.kernel.linux import LinuxKernel
+from cri.client import RuntimeClient
+from proto import cri_pb2 as cri
+
+SUPERVISOR_DEADLINE = 60.0
+POD_GRACE = 5  # seconds that containers get between the stop signal and the kill
+CGROUP_DEADLINE = 10.0
+POD_UID = "io.kubernetes.pod.uid"
+
+
+class DownError(Exception):
+    """Something could not be removed; the text names it."""
+
+
+def down(settings: Settings, *, purge: bool) -> int:
+    """Stop and clean up; returns the exit code. Every step is tried, whatever became of the one before."""
+    steps: list[tuple[str, Callable[[], None]]] = [
+        ("stopping the node's processes", lambda: _stop_supervisor(settings)),
+        ("stopping pods", lambda: _stop_pods(settings)),
+        ("removing the pods' mounts", lambda: _unmount(settings)),
+        ("removing the pod network", lambda: _remove_network(settings)),
+        ("removing cgroups", lambda: _remove_cgroups(settings)),
+        ("removing files", lambda: _remove_files(settings, purge=purge)),
+    ]
+    failed = False
+    for text, action in steps:
+        try:
+            with step(text):
+                action()
+        except Exception as error:  # noqa: BLE001 - reported below; the next step removes what it can all the same
+            print(f"orlop down: {text}: {error}", file=sys.stderr)
+            failed = True
+    return 1 if failed else 0
+
+
+def _stop_supervisor(settings: Settings) -> None:
+    path = settings.layout.lock
+    pid = lock.holder(path)
+    if pid is None:
+        return
+    os.kill(pid, signal.SIGTERM)
+    until = time.monotonic() + SUPERVISOR_DEADLINE
+    while lock.holder(path) == pid:
+        if time.monotonic() > until:
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+# ------------------------------------------------------------------- pods
+
+
+def _stop_pods(settings: Settings) -> None:
+    """Stop and remove every pod sandbox of ours, by way of the runtime."""
+    if settings.runtime_endpoint:
+        asyncio.run(_remove_sandboxes(settings.runtime_endpoint, set(pod_uids(settings.layout.agent_root))))
+        return
+    if not settings.layout.containerd_root.exists():
+        return
+    with _containerd(settings):
+        asyncio.run(_remove_sandboxes(settings.endpoint, None))
+    _kill_shims(settings)
+
+
+@contextmanager
+def _containerd(settings: Settings) -> Iterator[None]:
+    """Our containerd, once more, for the time it takes."""
+    layout = settings.layout
+    for folder in (layout.run, layout.cni_config, layout.cni_plugins):
+        folder.mkdir(parents=True, exist_ok=True)
+    containerd.write_configuration(layout)
+    with (layout.run / "containerd.log").open("wb") as log:
+        process = subprocess.Popen(containerd.command(layout), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        containerd.wait_until_it_answers(layout)
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+async def _remove_sandboxes(endpoint: str, uids: set[str] | None) -> None:
+    """Remove the sandboxes of the pods in `uids`, or all. Raises CriError."""
+    client = RuntimeClient(endpoint)
+    try:
+        sandboxes = [
+            each for each in await client.list_pod_sandbox() if uids is None or each.labels.get(POD_UID) in uids
+        ]
+        ours = {each.id for each in sandboxes}
+        running = [
+            each.id
+            for each in await client.list_containers()
+            if each.pod_sandbox_id in ours and each.state == cri.CONTAINER_RUNNING
+        ]
+        async with asyncio.TaskGroup() as group:
+            for container in running:
+                group.create_task(client.stop_container(container, POD_GRACE))
+        turns = asyncio.Semaphore(8)
+
+        async def remove(sandbox: str) -> None:
+            async with turns:
+                await client.stop_pod_sandbox(sandbox)
+                await client.remove_pod_sandbox(sandbox)
+
+        async with asyncio.TaskGroup() as group:
+            for each in sandboxes:
+                group.create_task(remove(each.id))
+    finally:
+        await client.close()
+
+
+def _kill_shims(settings: Settings) -> None:
+    """End shims that outlived their pods: those that were started for our containerd's socket."""
+    address = str(settings.layout.containerd_socket).encode()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            argv = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended meanwhile
+        if b"containerd-shim" in os.path.basename(argv[0]) and address in argv:
+            os.kill(int(entry.name), signal.SIGKILL)
+
+
+# ------------------------------------------------------- what pods leave
+
+
+def _unmount(settings: Settings) -> None:
+    mounts = LinuxMounts()
+    for folder in (settings.layout.agent_root, settings.layout.run, settings.layout.containerd_root):
+        unmount_all(folder, mounts)
+
+
+def _remove_network(settings: Settings) -> None:
+    if not settings.own_network:
+        return
+    kernel = LinuxKernel()
+    try:
+        remove_network(kernel, settings.bridge)
+    finally:
+        kernel.close()
+
+
+def _remove_cgroups(settings: Settings) -> None:
+    tree = machine_tree(look_up())
+    until = time.monotonic() + CGROUP_DEADLINE
+    while tree.exists(settings.cgroup_root):
+        tree.kill(settings.cgroup_root)
+        try:
+            tree.remove(settings.cgroup_root)
+        except OSError as error:
+            if time.monotonic() > until:
+                raise DownError(f"cgroup {settings.cgroup_root}: {error}") from error
+            time.sleep(0.05)
+
+
+def _remove_files(settings: Settings, *, purge: bool) -> None:
+    layout = settings.layout
+    mounts = LinuxMounts()
+    folders = [layout.run, *((layout.data, layout.config) if purge else ())]
+    for folder in folders:
+        left = mounts.points(folder)
+        if left:
+            raise DownError(f"{left[0]} is still mounted")
+        if folder.exists():
+            shutil.rmtree(folder)
+    containerd.remove_leavings(layout)
