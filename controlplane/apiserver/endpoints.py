@@ -77,7 +77,7 @@ class Endpoints:
 
     def _serve_stored(self, registry: Registry, endpoint: Endpoint) -> None:
         environment = self._parts.environment
-        fanout = Fanout(registry.cache, self._parts.clock)
+        fanout = Fanout(registry.source, self._parts.clock)
         self.fanouts.append(fanout)
         handlers: dict[str, Callable[[Exchange], Awaitable[Reply | None]]] = {
             "get": _immediate(partial(get, registry)),

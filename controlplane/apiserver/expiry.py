@@ -33,7 +33,7 @@ class Expiry:
         self._lifetime = lifetime
         self._queue: deque[tuple[float, str, str, int]] = deque()
         self._arrived = asyncio.Event()
-        registry.cache.on_change(self._changed)
+        registry.source.on_change(self._changed)
 
     def seed(self) -> None:
         """Take up what was stored before this server started; call once, with the caches filled."""

@@ -47,7 +47,8 @@ class Objects:
 
     def on_change(self, resource: Resource, callback: Callable[[Object | None, Object | None], None]) -> None:
         """See `request.ObjectReader`."""
-        cache = self._registry(resource).cache
+        registry = self._registry(resource)
+        cache = registry.cache
 
         def changed(old: Entry | None, new: Entry | None) -> None:
             callback(
@@ -55,7 +56,7 @@ class Objects:
                 None if new is None else cache.object(new),
             )
 
-        cache.on_change(changed)
+        registry.source.on_change(changed)
 
     # ObjectWriter
 

@@ -10,11 +10,12 @@ from typing import Any
 from api import codec
 from api.errors import GroupName
 from api.scheme import SCHEME, Resource
-from controlplane.apiserver.cache import Caches
+from controlplane.apiserver.cache import Cache, Caches
 from controlplane.apiserver.caching.entries import Entry, Shape
 from controlplane.apiserver.metrics import Metrics
 from controlplane.apiserver.objects import registry_key
 from controlplane.apiserver.registry import facts, keys, selectable
+from controlplane.apiserver.registry.conversions import STORED_ELSEWHERE, conversion
 from controlplane.apiserver.registry.jobs import JobStrategy
 from controlplane.apiserver.registry.namespaces import NamespaceStrategy
 from controlplane.apiserver.registry.pods import PodStrategy
@@ -22,13 +23,9 @@ from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.registry.services import ServiceStrategy
 from controlplane.apiserver.registry.signing_requests import SigningRequestStrategy
 from controlplane.apiserver.registry.strategy import Strategy
+from controlplane.apiserver.registry.versions import ConvertedRegistry
 from controlplane.apiserver.registry.volumes import PendingStrategy
 from controlplane.store.interface import Store
-
-#: Resources that are served from the objects of another: (group, plural) to the version that is stored.
-STORED_AS = {
-    GroupName("events.k8s.io", "events"): ("", "v1", "events"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +39,25 @@ class Networks:
 def build(store: Store, caches: Caches, metrics: Metrics, networks: Networks) -> dict[str, Registry]:
     """The registry of every resource that is stored, by `registry_key`. Declares the caches; start them afterwards."""
     registries: dict[str, Registry] = {}
+    stored: dict[GroupName, Registry] = {}
     chance = random.SystemRandom()
     for resource in SCHEME.resources():
-        if not is_stored(resource):
+        if "list" not in resource.verbs or "create" not in resource.verbs:
             continue
         strategy = _strategy(resource, networks, chance)
-        cache = caches.declare(_shape(resource, strategy))
-        registry = Registry(resource, strategy, cache, store, metrics)
+        shape = _shape(resource, strategy)
+        group_resource = strategy.group_resource
+        kept_by = stored.get(STORED_ELSEWHERE.get(group_resource, group_resource))
+        converted = conversion(resource.group, resource.version, resource.plural)
+        if kept_by is not None and converted is not None:
+            registry: Registry = ConvertedRegistry(kept_by, strategy, shape, converted)
+        else:
+            cache = caches.declare(shape)
+            registry = stored[group_resource] = Registry(resource, strategy, cache, store, metrics)
+            if isinstance(strategy, ServiceStrategy):
+                _follow_services(cache, strategy)
         registries[registry_key(resource)] = registry
-        if isinstance(strategy, ServiceStrategy):
-            _follow_services(registry, strategy)
     return registries
-
-
-def is_stored(resource: Resource) -> bool:
-    """Whether a resource has objects of its own in the store: those that can be listed, in the version kept."""
-    group_resource = GroupName(resource.group, resource.plural)
-    if "list" not in resource.verbs or "create" not in resource.verbs or group_resource in STORED_AS:
-        return False
-    preferred = next(r for r in SCHEME.resources() if (r.group, r.plural) == (resource.group, resource.plural))
-    return resource is preferred
 
 
 def _shape(resource: Resource, strategy: Strategy) -> Shape:
@@ -95,9 +91,7 @@ _STRATEGIES: dict[GroupName, type[Strategy]] = {
 }
 
 
-def _follow_services(registry: Registry, strategy: ServiceStrategy) -> None:
-    cache = registry.cache
-
+def _follow_services(cache: Cache, strategy: ServiceStrategy) -> None:
     def changed(old: Entry | None, new: Entry | None) -> None:
         decoded: list[Any] = [None if entry is None else cache.object(entry) for entry in (old, new)]
         strategy.watch(*decoded)

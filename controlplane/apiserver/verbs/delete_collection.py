@@ -24,7 +24,7 @@ async def delete_collection(registry: Registry, environment: Environment, exchan
     """Answer a DELETE of a collection."""
     output = replies.output_of(exchange)
     wanted = options.list_options(exchange.query, delete=True)
-    selected = selection(registry.resource, exchange, wanted)
+    selected = selection(registry, exchange, wanted)
     deletion = await read_options(exchange)
     page = await page_of(registry, selected, wanted)
     room = asyncio.Semaphore(_AT_ONCE)

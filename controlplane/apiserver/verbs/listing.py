@@ -46,7 +46,7 @@ async def list_objects(registry: Registry, exchange: Exchange) -> Reply:
     """Answer a GET of a collection."""
     output = replies.output_of(exchange)
     wanted = options.list_options(exchange.query)
-    selected = selection(registry.resource, exchange, wanted)
+    selected = selection(registry, exchange, wanted)
     page = await page_of(registry, selected, wanted)
     return _reply(registry, exchange, output, page)
 

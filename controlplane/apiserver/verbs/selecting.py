@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from api import errors
-from api.scheme import Resource
 from api.selectors import (
     FieldSelector,
     LabelSelector,
@@ -20,6 +19,7 @@ from controlplane.apiserver import routing
 from controlplane.apiserver.caching.entries import EVERYTHING, Selection
 from controlplane.apiserver.exchange import Exchange
 from controlplane.apiserver.options import ListOptions
+from controlplane.apiserver.registry.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class _Fields:
         return self.selector.matches_values(values)
 
 
-def selection(resource: Resource, exchange: Exchange, options: ListOptions) -> Selection:
+def selection(registry: Registry, exchange: Exchange, options: ListOptions) -> Selection:
     """Raises StatusError (BadRequest) for selectors that cannot be read or name fields the kind does not offer."""
-    info = exchange.info
+    info, resource = exchange.info, registry.resource
     namespace = info.namespace if resource.namespaced else ""
     name = ""
     if info.name and routing.watches_by_path(exchange.path):
@@ -50,12 +50,19 @@ def selection(resource: Resource, exchange: Exchange, options: ListOptions) -> S
         if not namespace and resource.namespaced:
             namespace = selector.exact("metadata.namespace") or ""
         if not selector.empty:
-            fields = _Fields(selector)
+            fields = _Fields(_renamed(selector, registry.field_names))
         if len(selector.terms) == 1 and selected:
             fields = None  # the name says it all
     if not (namespace or name or labels or fields):
         return EVERYTHING
     return Selection(namespace, name, labels, fields)
+
+
+def _renamed(selector: FieldSelector, names: Mapping[str, str]) -> FieldSelector:
+    """The selector in the words of the version that is stored."""
+    if not names:
+        return selector
+    return FieldSelector(tuple(replace(term, field=names.get(term.field, term.field)) for term in selector.terms))
 
 
 @lru_cache(maxsize=256)

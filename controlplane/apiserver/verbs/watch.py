@@ -46,7 +46,7 @@ async def watch(registry: Registry, fanout: Fanout, exchange: Exchange, *, by_pa
     if output.media_type == YAML:
         raise errors.not_acceptable([f"{JSON};stream=watch"])
     wanted = options.list_options(exchange.query, force_watch=by_path)
-    selected = selection(registry.resource, exchange, wanted)
+    selected = selection(registry, exchange, wanted)
     revision = _start(wanted)
     encoding = _encoding(registry, exchange, output)
     # From here on nothing can be refused any more: the head is sent, failures are events.
@@ -85,5 +85,5 @@ def _duration(wanted: ListOptions) -> float:
 
 def _encoding(registry: Registry, exchange: Exchange, output: Output) -> WatchEncoding:
     if output.transform is None:
-        return PLAIN
-    return tabular.watch_encoding(registry, exchange, output)
+        return registry.watched_as(PLAIN)
+    return registry.watched_as(tabular.watch_encoding(registry, exchange, output))
