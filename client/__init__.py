@@ -12,9 +12,11 @@ Import from the modules, each of which is one concept:
 `kubeconfig`         where the server is and who we are
 `clock`              time, handed in: `SystemClock`, and `FakeClock`, which jumps by itself
 `informer`           a local, indexed, always current copy of a kind; `InformerFactory` shares them
+`cache`              what it is kept in; `Lister`, for those who only read
 `workqueue`          what to reconcile next; `controller` runs workers over it
 `leaderelection`     one of several replicas at work, by Lease
 `events`             `EventRecorder`: tell the user, without ever blocking
+`files`              files that are whole or not there
 `errors`             what can go wrong between us and the server
 ===================  =========================================================================
 """

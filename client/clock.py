@@ -192,19 +192,19 @@ class FakeClock:
 
     def _probe_soon(self) -> None:
         if not self._probing:
+            loop = asyncio.get_running_loop()
+            if not hasattr(loop, "_ready"):
+                raise RuntimeError("a fake clock needs asyncio's own event loop")
             self._probing = True
             self._idle_rounds = 0
-            asyncio.get_running_loop().call_soon(self._probe)
+            loop.call_soon(self._probe)
 
     def _probe(self) -> None:
         """Run between other callbacks; idle is when two rounds in a row, with a look at the sockets between, found
         none.
         """
         loop = asyncio.get_running_loop()
-        try:
-            busy = bool(loop._ready)  # type: ignore[attr-defined]
-        except AttributeError:
-            raise RuntimeError("a fake clock needs asyncio's own event loop") from None
+        busy = bool(loop._ready)  # type: ignore[attr-defined]
         self._idle_rounds = 0 if busy else self._idle_rounds + 1
         if self._idle_rounds < 2:
             loop.call_soon(self._probe)

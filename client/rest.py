@@ -25,9 +25,10 @@ from client.watching import events, lines
 T = TypeVar("T", bound=meta.Object)
 R = TypeVar("R")
 
-BOOKMARK_PERIOD = (
-    60.0  # seconds; servers send a bookmark about this often, so that much more silence means a dead connection
-)
+# Servers send a bookmark about once a minute, so a watch that is silent for longer than this (in seconds) sits on a
+# dead connection: a power loss or a firewall cuts without a word. To resume a watch that was merely quiet costs next
+# to nothing.
+LONGEST_SILENCE = 180.0
 
 
 class ApiClient:
@@ -208,9 +209,7 @@ class ApiClient:
         if resource_version:
             query["resourceVersion"] = resource_version
         path = paths.collection(paths.resource_of(cls), namespace)
-        # A connection that was cut without a word (a power loss, a firewall) shows only by its silence.
-        idle = timeout + BOOKMARK_PERIOD
-        async with self._transport.stream(path, query=query, idle=idle) as chunks:
+        async with self._transport.stream(path, query=query, idle=LONGEST_SILENCE) as chunks:
             async for event in events(lines(chunks), cls):
                 yield event
 

@@ -6,7 +6,6 @@ All its methods are synchronous and take effect at once; waiting and faults are 
 
 from __future__ import annotations
 
-import base64
 import random
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -18,7 +17,6 @@ from api import codec, errors, patches
 from api import meta_v1 as meta
 from api.defaults import set_defaults
 from api.scheme import SCHEME, Resource
-from api.selectors import FieldSelector, LabelSelector, parse_field_selector, parse_label_selector
 from client.clock import Clock, SystemClock
 from client.fake.client import FakeClient
 from client.fake.faults import Faults
@@ -31,6 +29,7 @@ from client.fake.lifecycle import (
     prepare_delete,
     prepare_update,
 )
+from client.fake.selecting import Selection, decode_continue, encode_continue
 from client.fake.subresources import SUBRESOURCES
 from client.interface import EventType, ObjectList, PatchKind, WatchEvent
 
@@ -93,10 +92,10 @@ class FakeApiServer:
     ) -> ObjectList[T]:
         """A page of objects in the order of their keys; `back` shows the state of so many revisions ago."""
         resource = SCHEME.of(cls)
-        wanted = _Selection(namespace if resource.namespaced else "", label_selector, field_selector)
+        wanted = Selection(namespace if resource.namespaced else "", label_selector, field_selector)
         revision, after = max(self._history.revision - back, self._history.compacted, 1), ("", "", "")
         if continue_:
-            revision, after = _decode_continue(continue_)
+            revision, after = decode_continue(continue_)
         try:
             snapshot = self._history.snapshot(resource.group_resource, revision)
         except Compacted:
@@ -114,7 +113,7 @@ class FakeApiServer:
                 continue
             if limit and len(items) == limit:
                 last = items[-1].metadata
-                token = _encode_continue(revision, _key(resource, last.namespace, last.name))
+                token = encode_continue(revision, _key(resource, last.namespace, last.name))
                 return ObjectList(items, str(revision), token)
             items.append(obj)
         return ObjectList(items, str(revision))
@@ -132,7 +131,7 @@ class FakeApiServer:
         """Changes as they come; ends with a bookmark after `timeout` seconds, or without a word when it is cut."""
         resource = SCHEME.of(cls)
         collection = resource.group_resource
-        wanted = _Selection(namespace if resource.namespaced else "", label_selector, field_selector)
+        wanted = Selection(namespace if resource.namespaced else "", label_selector, field_selector)
         subscription = self._history.subscribe(collection)
         try:
             past: Sequence[Change] = ()
@@ -293,45 +292,5 @@ class FakeApiServer:
         return str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
 
 
-class _Selection:
-    """Which objects a list or watch is about."""
-
-    def __init__(self, namespace: str, label_selector: str, field_selector: str) -> None:
-        self._namespace = namespace
-        self._labels: LabelSelector | None = parse_label_selector(label_selector) if label_selector else None
-        self._fields: FieldSelector | None = parse_field_selector(field_selector) if field_selector else None
-
-    def has(self, obj: meta.Object) -> bool:
-        if self._namespace and obj.metadata.namespace != self._namespace:
-            return False
-        if self._labels is not None and not self._labels.matches(obj.metadata.labels):
-            return False
-        return self._fields is None or self._fields.matches(obj)
-
-    def event(self, change: Change, cls: type[T]) -> WatchEvent[T] | None:
-        """What a change means to this selection: an object that no longer matches is gone as far as it can see."""
-        before = codec.decode(change.before, cls) if change.before is not None else None
-        had = before is not None and self.has(before)
-        if change.after is None:
-            if not had or change.final is None:
-                return None
-            return WatchEvent(EventType.DELETED, codec.decode(change.final, cls))
-        after = codec.decode(change.after, cls)
-        if self.has(after):
-            return WatchEvent(EventType.MODIFIED if had else EventType.ADDED, after)
-        if had and before is not None:
-            before.metadata.resource_version = after.metadata.resource_version
-            return WatchEvent(EventType.DELETED, before)
-        return None
-
-
 def _key(resource: Resource, namespace: str, name: str) -> Key:
     return (resource.group_resource, namespace if resource.namespaced else "", name)
-
-
-def _encode_continue(revision: int, key: Key) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode((revision, key))).decode()
-
-
-def _decode_continue(token: str) -> tuple[int, Key]:
-    return msgspec.json.decode(base64.urlsafe_b64decode(token), type=tuple[int, Key])

@@ -9,10 +9,14 @@ the API through `client` alone.
 `demand`        what one pod asks for, read from its spec once
 `nodes`         the columns: what nodes offer, what is taken, labels and taints
 `cluster`       nodes and the pods on them, those included that are on their way there
-`affinity`, `taints`, `ports`, `resources`, `spreading`, `neighbours`   the filters and scores
+`affinity`      node selector and node affinity      `taints`      taints and tolerations
+`resources`     what is left, and how well it fits   `ports`       host ports
+`spreading`     topology spread                      `neighbours`  affinity and anti-affinity between pods
+`suitability`   what follows from labels and taints alone, once for all pods of a workload
 `planning`      the decision
 `failures`      why there is no node, in the words of upstream
 `queue`         which pod is next, and what would make another try worth while
+`watching`      what the informers tell, as changes of cluster and queue
 `binding`       telling the API server
 `loop`, `main`  the running scheduler
 ==============  ================================================================================

@@ -108,7 +108,8 @@ class Eyes:
         before = self._cluster.node_of(uid)
         demand = self._reader.read(pod)
         self._cluster.put_pod(demand, node)
-        if before is not None and before != node:
+        if before is not None:
+            # It asks for less than before, or turned up elsewhere than we thought.
             self.freed(demand, before)
         self._queue.happened(_BY_POD_THERE)
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 
 import pytest
+import uvloop
 
 from client.clock import FakeClock, SystemClock
 
@@ -148,3 +149,8 @@ async def test_the_system_clock_keeps_its_word() -> None:
     with pytest.raises(TimeoutError):
         async with clock.timeout(0.01):
             await asyncio.Event().wait()
+
+
+def test_a_loop_that_cannot_tell_when_it_is_idle_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="asyncio's own event loop"):
+        uvloop.run(FakeClock().sleep(1))
