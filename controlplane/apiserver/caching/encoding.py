@@ -62,6 +62,9 @@ def list_body(shape: Shape, listing: Listing, continue_: str = "") -> bytes:
         metadata["continue"] = continue_
         if listing.remaining:
             metadata["remainingItemCount"] = listing.remaining
-    head = msgspec.json.encode({"kind": shape.kind + "List", "apiVersion": shape.api_version, "metadata": metadata})
-    items = b",".join([entry.raw for entry in listing.entries])
-    return b'%b,"items":[%b]}' % (head[:-1], items)
+    opening = msgspec.json.encode({"kind": shape.kind + "List", "apiVersion": shape.api_version, "metadata": metadata})
+    items = [entry.raw for entry in listing.entries] or [b""]
+    # The frame is put around the outer items and not around the join: a long list is megabytes, copied once is enough.
+    items[0] = b'%b,"items":[%b' % (opening[:-1], items[0])
+    items[-1] += b"]}"
+    return b",".join(items)
