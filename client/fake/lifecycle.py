@@ -60,10 +60,11 @@ def prepare_update(new: Any, old: Any, resource: Resource, subresource: str) -> 
     if data.resource_version and data.resource_version != was.resource_version:
         raise errors.conflict(resource.group_resource, was.name)
     if subresource == "status":
-        # Labels, annotations, owners and finalizers do not change by way of the status.
-        status = new.status
+        # Labels, owners and finalizers do not change by way of the status; annotations do, as of deployments' revisions.
+        status, annotations = new.status, new.metadata.annotations
         kept = codec.deepcopy(old)
         new.metadata = kept.metadata
+        new.metadata.annotations = annotations
         if _is_governed(new):
             new.spec = kept.spec
         new.status = status
