@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import msgspec
 
@@ -42,10 +42,17 @@ class Shape:
     field_defaults: Mapping[str, Scalar] = field(default_factory=dict)
     fields_of: Callable[[dict[str, str], Entry], dict[str, str]] | None = None
     _peek: msgspec.json.Decoder[Any] = field(init=False, repr=False)
+    _labels_at: tuple[str, ...] = field(init=False, repr=False)
+    _fields_at: tuple[tuple[str, tuple[str, ...], str], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        paths = [path.split(".") for path in self.field_defaults]
-        object.__setattr__(self, "_peek", msgspec.json.Decoder(_partial("Object", [["metadata", "labels"], *paths])))
+        labels = ["metadata", "labels"]
+        paths = {path: path.split(".") for path in self.field_defaults}
+        partial = _partial("Object", [labels, *paths.values()])
+        found = tuple((path, _place(partial, at), _text(self.field_defaults[path])) for path, at in paths.items())
+        object.__setattr__(self, "_peek", msgspec.json.Decoder(partial))
+        object.__setattr__(self, "_labels_at", _place(partial, labels))
+        object.__setattr__(self, "_fields_at", found)
 
     def split(self, key: str) -> tuple[str, str]:
         """Namespace ("" if none) and name of a key of this resource."""
@@ -67,13 +74,13 @@ class Shape:
     def attributes(self, entry: Entry) -> tuple[dict[str, str], dict[str, str]]:
         """Labels and selectable fields, read from the bytes without decoding the rest."""
         seen = self._peek.decode(entry.raw)
-        labels = _follow(seen, ["metadata", "labels"]) or {}
+        labels = _follow(seen, self._labels_at) or {}
         fields = {"metadata.name": entry.name}
         if self.namespaced:
             fields["metadata.namespace"] = entry.namespace
-        for path, default in self.field_defaults.items():
-            found = _follow(seen, path.split("."))
-            fields[path] = _text(default if found is None else found)
+        for path, place, default in self._fields_at:
+            found = _follow(seen, place)
+            fields[path] = default if found is None else found if type(found) is str else _text(found)
         if self.fields_of is not None:
             fields = self.fields_of(fields, entry)
         return labels, fields
@@ -197,12 +204,23 @@ def _partial(name: str, paths: list[list[str]]) -> type[msgspec.Struct]:
     return msgspec.defstruct(name, fields, gc=False)
 
 
-def _follow(seen: Any, path: list[str]) -> Any:
+def _place(partial: type[msgspec.Struct], path: list[str]) -> tuple[str, ...]:
+    """The attributes that lead to a path in what a partial struct has read."""
+    place = []
+    kind: Any = partial
     for member in path:
+        attribute = kind.__struct_fields__[kind.__struct_encode_fields__.index(member)]
+        place.append(attribute)
+        nested = [each for each in get_args(kind.__annotations__[attribute]) if each is not type(None)]
+        kind = nested[0] if nested else None
+    return tuple(place)
+
+
+def _follow(seen: Any, place: tuple[str, ...]) -> Any:
+    for attribute in place:
         if seen is None:
             return None
-        names: tuple[str, ...] = seen.__struct_encode_fields__
-        seen = getattr(seen, seen.__struct_fields__[names.index(member)])
+        seen = getattr(seen, attribute)
     return seen
 
 
