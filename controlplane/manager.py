@@ -21,6 +21,7 @@ from client.informer import InformerFactory
 from client.kubeconfig import load
 from client.leaderelection import LeaderElector
 from client.rest import ApiClient
+from controlplane.controllers import main as controllers
 from controlplane.scheduler import main as scheduler
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,11 @@ async def _work(controller_client: ApiClient, scheduler_client: ApiClient, clock
         ]
         async with asyncio.TaskGroup() as parts:
             parts.create_task(scheduler.run(scheduler_client, clock, recorder, stop, factory=factory), name="scheduler")
+            # The CA by which we trust the server is the one that pods are to trust it by.
+            root_ca = controller_client.config.ca
+            parts.create_task(
+                controllers.run(controller_client, clock, stop, root_ca=root_ca, factory=factory), name="controllers"
+            )
         for service in services:
             service.cancel()
 
