@@ -38,6 +38,8 @@ from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.reviews import Reviews
 from controlplane.apiserver.tokens import TokenIssuer
 from controlplane.apiserver.verbs.environment import Environment
+from controlplane.store.compacting import Compactor
+from controlplane.store.compacting import Compactor
 from controlplane.store.interface import Store
 
 
@@ -81,7 +83,7 @@ class ApiServer:
         authorizer = Authorizer(RbacAuthorizer(reader), NodeAuthorizer(reader, node_rules()))
         environment = Environment(standard_admission(reader, authorizer, clock), authorizer, clock.now)
         kubelets = Kubelets(reader, self._trust.kubelet_tls)
-        parts = Parts(self.registries, environment, kubelets, Reviews(accounts, authorizer), tokens, clock)
+        parts = Parts(self._store, self.registries, environment, kubelets, Reviews(accounts, authorizer), tokens, clock)
         dispatcher = Dispatcher()
         self._endpoints = Endpoints(parts, dispatcher)
         Paths(self, SCHEME, tokens, config_address(self.config)).add_to(dispatcher)
@@ -94,6 +96,8 @@ class ApiServer:
         """The server's own work beside answering; until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._expiry.run())
+            group.create_task(Compactor(self._store, self._clock).run())
+            group.create_task(Compactor(self._store, self._clock).run())
             group.create_task(RoleAggregation(self.objects, self.objects).run())
 
     async def handle(self, exchange: Exchange) -> Reply | None:
