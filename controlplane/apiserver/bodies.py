@@ -1,7 +1,7 @@
 """From the body of a request to the object in it, or to the error upstream answers with.
 
-Bodies are JSON, YAML or protobuf. An object may leave out its kind and version, but what it says must fit the URL. What the
-declared type does not know is reported as warnings, or refused, as the client wished (fieldValidation).
+Bodies are JSON, YAML or protobuf. An object may leave out its kind and version, but what it says must fit the URL.
+What the declared type does not know is reported as warnings, or refused, as the client wished (fieldValidation).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from api.scheme import SCHEME, Resource
 from api.validation import validate_status_update
 from client.clock import Clock
 from controlplane.apiserver import routing
+from controlplane.apiserver.components import Components
 from controlplane.apiserver.dispatch import Dispatcher, Endpoint
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.kubelet import Kubelets
@@ -35,6 +36,7 @@ from controlplane.apiserver.verbs.patch import patch
 from controlplane.apiserver.verbs.update import STATUS, Part, update
 from controlplane.apiserver.verbs.watch import watch
 from controlplane.apiserver.watching import Fanout
+from controlplane.store.interface import Store
 
 _PODS = GroupName("", "pods")
 
@@ -43,6 +45,7 @@ _PODS = GroupName("", "pods")
 class Parts:
     """What the handlers need of the rest of the server."""
 
+    store: Store
     registries: Mapping[str, Registry]
     environment: Environment
     kubelets: Kubelets
@@ -69,6 +72,10 @@ class Endpoints:
             self._serve_parts(registry, endpoint)
         elif resource.kind == "Binding":
             endpoint.add("create", partial(binding.bind, self._registry(_PODS, "v1"), self._parts.environment))
+        elif resource.kind == "ComponentStatus":
+            components = Components(self._parts.store)
+            endpoint.add("get", components.get)
+            endpoint.add("list", components.list)
         elif resource.verbs == ("create",):
             endpoint.add("create", partial(posted.review, resource, self._parts.reviews))
         else:

@@ -25,10 +25,21 @@ def table_reply(
     registry: Registry, exchange: Exchange, output: Output, entries: Sequence[Entry], metadata: Mapping[str, object]
 ) -> Reply:
     """The objects as a Table; raises StatusError (BadRequest) for a bad `includeObject`."""
-    include = include_object(exchange)
     objects = [registry.cache.object(entry) for entry in entries]
+    return render_reply(registry.type, exchange, output, objects, metadata)
+
+
+def render_reply(
+    kind: type[meta.Object],
+    exchange: Exchange,
+    output: Output,
+    objects: Sequence[meta.Object],
+    metadata: Mapping[str, object],
+) -> Reply:
+    """Decoded objects as a Table; raises StatusError (BadRequest) for a bad `includeObject`."""
+    include = include_object(exchange)
     of_list = codec.from_builtins(dict(metadata), meta.ListMeta)
-    table = render(registry.type, objects, include, time.time(), metadata=of_list)
+    table = render(kind, objects, include, time.time(), metadata=of_list)
     return replies.reply(exchange, output, _encode_table(table, output.transform))
 
 
