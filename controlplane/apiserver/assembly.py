@@ -39,7 +39,6 @@ from controlplane.apiserver.reviews import Reviews
 from controlplane.apiserver.tokens import TokenIssuer
 from controlplane.apiserver.verbs.environment import Environment
 from controlplane.store.compacting import Compactor
-from controlplane.store.compacting import Compactor
 from controlplane.store.interface import Store
 
 
@@ -96,7 +95,6 @@ class ApiServer:
         """The server's own work beside answering; until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._expiry.run())
-            group.create_task(Compactor(self._store, self._clock).run())
             group.create_task(Compactor(self._store, self._clock).run())
             group.create_task(RoleAggregation(self.objects, self.objects).run())
 

@@ -1,4 +1,4 @@
-"""ComponentStatus: the deprecated way to ask how the control plane is. The store is the one part this server knows of."""
+"""ComponentStatus: the deprecated way to ask how the control plane is. Of its parts this server knows the store."""
 
 from __future__ import annotations
 
