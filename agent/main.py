@@ -46,6 +46,7 @@ from client.events import EventRecorder
 from client.informer import Informer
 from client.rest import ApiClient
 from cri.client import RuntimeClient
+from cri.containerd import explained
 from cri.errors import CriError, Unimplemented
 
 log = logging.getLogger(__name__)
@@ -107,7 +108,8 @@ class AgentProcess:
                 return (await client.version()).runtime_name
             except CriError as error:
                 if not told:
-                    log.warning("waiting for the runtime endpoint=%s error=%s", self._config.runtime_endpoint, error)
+                    why = await explained(client.transport, error)
+                    log.warning("waiting for the runtime endpoint=%s error=%s", self._config.runtime_endpoint, why)
                 told = True
                 await self._clock.sleep(backoff.next())
 
@@ -132,9 +134,7 @@ class AgentProcess:
         storage = storage_kib(config.root)
         await cgroups.start(allocatable(self._machine, storage, config.max_pods))
         sub_paths = KernelSubPaths()
-        volumes = VolumeManager(
-            self._places.root, client, clock, LinuxMounts(), sub_paths, self._facts, self._volumes_changed
-        )
+        volumes = VolumeManager(self._places.root, client, clock, LinuxMounts(), self._facts, self._volumes_changed)
         services: Informer[core.Service] = Informer(client, core.Service, clock=clock)
         surroundings = Surroundings(
             facts=self._facts,

@@ -18,15 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cri.clock import Clock
+from cri.containerd import NAMESPACE
 from cri.errors import CriError, Unimplemented
 from cri.transport import Call, Replies, Transport
 from proto import cri_pb2 as cri
 from proto.containerd import events_pb2, payloads_pb2
 
 log = logging.getLogger(__name__)
-
-CONTAINERD_NAMESPACE = "k8s.io"
-"""The namespace containerd's CRI plugin keeps its containers in."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _CONNECT_SECONDS = 10.0
@@ -69,7 +67,7 @@ async def follow(
     transport: Transport,
     clock: Clock,
     *,
-    namespace: str = CONTAINERD_NAMESPACE,
+    namespace: str = NAMESPACE,
     jitter: random.Random | None = None,
 ) -> AsyncIterator[ContainerEvent]:
     """Yields events without end; reconnects with back-off, and says RESYNC after each connection.

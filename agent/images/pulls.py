@@ -11,6 +11,7 @@ from agent.images.keyring import Credential
 from client.clock import Clock
 from cri.client import RuntimeClient
 from cri.errors import CriError
+from cri.pulling import pull_image
 from proto import cri_pb2 as cri
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class Pulls:
             for credential in credentials or (None,):
                 auth = credential.auth_config() if credential is not None else None
                 try:
-                    image_ref = await self._client.pull_image(spec, auth=auth)
+                    image_ref = await pull_image(self._client, spec, auth=auth)
                 except CriError as error:
                     failures.append(_words(error))
                 else:

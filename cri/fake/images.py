@@ -6,12 +6,14 @@ puts both into `tags`.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import dataclass, field
 
 from cri.clock import Clock
 from cri.errors import error_for
 from proto import cri_pb2 as cri
+from proto.containerd import content_pb2
 
 
 def image_id(name: str) -> str:
@@ -27,6 +29,8 @@ class RemoteImage:
     size: int = 4096
     takes: float = 0.0
     """Seconds a pull takes."""
+    stalls: bool = False
+    """The download stands still for ever."""
     code: str = ""
     """gRPC status every pull fails with; "" succeeds."""
     message: str = ""
@@ -34,6 +38,18 @@ class RemoteImage:
     """Required password; "" lets anyone pull."""
     uid: int | None = None
     username: str = ""
+
+
+@dataclass(slots=True)
+class _Download:
+    reference: str
+    begun_at: float
+    remote: RemoteImage
+
+    def offset(self, now: float) -> int:
+        if self.remote.stalls or not self.remote.takes:
+            return 0
+        return int(self.remote.size * min((now - self.begun_at) / self.remote.takes, 1.0))
 
 
 @dataclass(slots=True)
@@ -51,6 +67,7 @@ class FakeImages:
     """References of all pulls begun."""
     pulling: int = 0
     most_at_once: int = 0
+    _downloads: list[_Download] = field(default_factory=list)
 
     def add(self, name: str, *, size: int = 4096, uid: int | None = None, username: str = "") -> cri.Image:
         """Puts an image into the store, as an import would."""
@@ -98,9 +115,14 @@ class FakeImages:
         self.pulls.append(reference)
         self.pulling += 1
         self.most_at_once = max(self.most_at_once, self.pulling)
+        download = _Download(reference, self.clock.monotonic(), remote)
+        self._downloads.append(download)
         try:
+            if remote.stalls:
+                await asyncio.Event().wait()
             await self.clock.sleep(remote.takes)
         finally:
+            self._downloads.remove(download)
             self.pulling -= 1
         if remote.code:
             raise error_for(remote.code, step, target, remote.message)
@@ -108,6 +130,13 @@ class FakeImages:
             raise error_for("Unknown", step, target, f'failed to authorize: pull access denied for "{reference}"')
         image = self.add(reference, size=remote.size, uid=remote.uid, username=remote.username)
         return cri.PullImageResponse(image_ref=image.id)
+
+    async def list_statuses(self, request: content_pb2.ListStatusesRequest) -> content_pb2.ListStatusesResponse:
+        """containerd's view of the downloads under way."""
+        now = self.clock.monotonic()
+        return content_pb2.ListStatusesResponse(
+            statuses=[content_pb2.Status(ref=one.reference, offset=one.offset(now)) for one in self._downloads]
+        )
 
     async def remove_image(self, request: cri.RemoveImageRequest) -> cri.RemoveImageResponse:
         image = self.find(request.image.image)

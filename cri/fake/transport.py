@@ -106,7 +106,7 @@ class InProcessTransport:
             raise error_for("Unavailable", call.step, call.object, _REFUSED)
 
     def _handler(self, call: Call) -> Callable[[Message], Awaitable[Message]]:
-        owner = self.service.images if call.service.endswith("ImageService") else self.service
+        owner = self.service.images if call.service.endswith(("ImageService", "Content")) else self.service
         handler = getattr(owner, _WORD_START.sub("_", call.method).lower(), None)
         if handler is None or call.method in self.unimplemented:
             cause = f"unknown method {call.method} for service {call.service}"
