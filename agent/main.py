@@ -33,6 +33,7 @@ from agent.resources.kernel import KernelFacts, look_up
 from agent.runtime.dns import DnsSettings, node_resolver
 from agent.runtime.executor import PodRuntime, Surroundings
 from agent.runtime.facts import NodeFacts, Places, log_path
+from agent.runtime.features import recursive_read_only, throttle_paths
 from agent.runtime.subpaths import KernelSubPaths
 from agent.runtime_classes import RuntimeClasses
 from agent.server.serving import AgentServer
@@ -81,6 +82,8 @@ class AgentProcess:
         self._places = Places(root=Path(config.root), pod_logs=Path(config.pod_logs))
         self._agent: Agent | None = None
         self._ips: tuple[str, ...] = ()
+        self._throttle_paths = throttle_paths()
+        self._recursive_read_only = False
 
     async def run(self) -> None:
         """Run until cancelled."""
@@ -97,6 +100,7 @@ class AgentProcess:
             runtime_client = RuntimeClient(config.runtime_endpoint)
             stack.push_async_callback(runtime_client.close)
             name = await self._greet(runtime_client)
+            self._recursive_read_only = await recursive_read_only(runtime_client)
             await self._live(stack, client, heartbeat, runtime_client, name)
 
     async def _greet(self, client: RuntimeClient) -> str:
@@ -215,7 +219,14 @@ class AgentProcess:
     def _facts(self) -> NodeFacts:
         agent = self._agent
         room = agent.reporter.allocatable() if agent is not None else {}
-        return NodeFacts(name=self._config.node_name, ips=self._ips, allocatable=room, kernel=self._kernel)
+        return NodeFacts(
+            name=self._config.node_name,
+            ips=self._ips,
+            allocatable=room,
+            kernel=self._kernel,
+            recursive_read_only=self._recursive_read_only,
+            extra_masked_paths=self._throttle_paths,
+        )
 
     def _dns(self) -> DnsSettings:
         config = self._config

@@ -73,6 +73,11 @@ async def gather(
     return config_maps, secrets
 
 
+def reads_files(container: AnyContainer) -> bool:
+    """Whether building the environment reads files of volumes, which may hang."""
+    return any(one.value_from is not None and one.value_from.file_key_ref is not None for one in container.env)
+
+
 def build_environment(pod: core.Pod, container: AnyContainer, facts: EnvironmentFacts) -> Environment:
     """Raises ConfigError for what is missing and not optional."""
     result = Environment()

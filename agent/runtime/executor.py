@@ -20,7 +20,14 @@ from agent.runtime import observing
 from agent.runtime.blocking import run_blocking
 from agent.runtime.containers import ContainerFacts, build_container_config
 from agent.runtime.dns import DnsSettings, pod_dns
-from agent.runtime.environment import Environment, EnvironmentFacts, Objects, build_environment, gather
+from agent.runtime.environment import (
+    Environment,
+    EnvironmentFacts,
+    Objects,
+    build_environment,
+    gather,
+    reads_files,
+)
 from agent.runtime.errors import ConfigError
 from agent.runtime.facts import NodeFacts, Places, pod_hosts_file, termination_file
 from agent.runtime.hosts import hosts_file
@@ -310,12 +317,15 @@ class PodRuntime:
             allocatable=node.allocatable,
             read_file=lambda volume, path: read_volume_file(request.volumes, volume, path),
         )
-        environment = await run_blocking(
-            lambda: build_environment(pod, container, facts),
-            f"container {container.name}: make its environment",
-            PREPARE_SECONDS,
-            self._around.clock,
-        )
+        if reads_files(container):
+            environment = await run_blocking(
+                lambda: build_environment(pod, container, facts),
+                f"container {container.name}: make its environment",
+                PREPARE_SECONDS,
+                self._around.clock,
+            )
+        else:
+            environment = build_environment(pod, container, facts)
         for warning in environment.warnings:
             self._around.recorder.event(pod, "Warning", "InvalidEnvironmentVariableNames", warning)
         return environment

@@ -12,7 +12,6 @@ from pathlib import Path
 from agent.runtime.errors import ConfigError
 from agent.runtime.mounts import SubPathBind
 from agent.runtime.subpaths import SubPathError, SubPaths
-from client.files import write_atomically
 
 HOST_HOSTS = Path("/etc/hosts")
 
@@ -31,8 +30,9 @@ def prepare_container(
     if hosts is not None:
         path, content = hosts
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
+        # In place: containers that run have the file itself mounted. After a crash in between it is written again.
         if not path.exists() or path.read_text() != content:
-            _write_hosts(path, content)
+            path.write_text(content)
     _make_termination_file(termination)
     for bind in binds:
         try:
@@ -49,15 +49,6 @@ def host_hosts_file() -> str:
         return HOST_HOSTS.read_text()
     except FileNotFoundError:
         return ""
-
-
-def _write_hosts(path: Path, content: str) -> None:
-    """Containers that run have the file mounted: it is written in place for them, and anew only when there is none."""
-    if not path.exists():
-        write_atomically(path, content.encode(), mode=0o644)
-        return
-    with open(path, "w") as file:
-        file.write(content)
 
 
 def _make_termination_file(path: Path) -> None:

@@ -43,6 +43,7 @@ class FakeRuntimeService:
         self.sandboxes: dict[str, SandboxRecord] = {}
         self.containers: dict[str, ContainerRecord] = {}
         self.network_ready = True
+        self.handlers: list[cri.RuntimeHandler] = []
         self.cgroup_driver = cri.CGROUPFS
         self._random = random.Random(seed)
         self._addresses = 0
@@ -62,7 +63,7 @@ class FakeRuntimeService:
         if not self.network_ready:
             network.reason = "NetworkPluginNotReady"
             network.message = "Network plugin returns error: cni plugin not initialized"
-        return cri.StatusResponse(status=cri.RuntimeStatus(conditions=[ready, network]))
+        return cri.StatusResponse(status=cri.RuntimeStatus(conditions=[ready, network]), runtime_handlers=self.handlers)
 
     async def runtime_config(self, request: cri.RuntimeConfigRequest) -> cri.RuntimeConfigResponse:
         return cri.RuntimeConfigResponse(linux=cri.LinuxRuntimeConfiguration(cgroup_driver=self.cgroup_driver))
