@@ -10,8 +10,6 @@ from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.tabular import render_reply
 from controlplane.store.interface import Store
 
-_DEPRECATED = "v1 ComponentStatus is deprecated in v1.19+"
-
 #: The name under which people look for the store.
 _STORE = "etcd-0"
 
@@ -25,7 +23,6 @@ class Components:
     async def get(self, exchange: Exchange) -> Reply:
         """Answer a GET of one component."""
         output = replies.output_of(exchange)
-        exchange.warn(_DEPRECATED)
         if exchange.info.name != _STORE:
             raise errors.not_found("componentstatuses", exchange.info.name)
         component = self._look()
@@ -36,7 +33,6 @@ class Components:
     async def list(self, exchange: Exchange) -> Reply:
         """Answer a GET of all components."""
         output = replies.output_of(exchange)
-        exchange.warn(_DEPRECATED)
         if output.transform is not None and output.transform.kind == "Table":
             return render_reply(core.ComponentStatus, exchange, output, [self._look()], {})
         return replies.reply(exchange, output, codec.encode(core.ComponentStatusList(items=[self._look()])))

@@ -40,13 +40,15 @@ _NAMELESS = frozenset({"list", "watch", "create", "deletecollection"})
 class Endpoint:
     """A resource and what can be done with it. `handlers` are found by (verb, subresource)."""
 
-    __slots__ = ("handlers", "namespaced", "resource", "subresources")
+    __slots__ = ("deprecation", "handlers", "namespaced", "resource", "subresources")
 
     def __init__(self, resource: errors.GroupName, *, namespaced: bool) -> None:
         self.resource = resource
         self.namespaced = namespaced
         self.handlers: dict[tuple[str, str], Handler] = {}
         self.subresources: set[str] = {""}
+        #: A warning that goes with every answer.
+        self.deprecation = ""
 
     def add(self, verb: str, handler: Handler, subresource: str = "") -> None:
         """Serve a verb."""
@@ -110,6 +112,8 @@ class Dispatcher:
         misused = exchange.method not in _METHODS or (info.verb == "watch" and exchange.method != "GET")
         if handler is None or misused or not self._fits(endpoint, info):
             raise self._refusal(endpoint, info)
+        if endpoint.deprecation:
+            exchange.warn(endpoint.deprecation)
         return await handler(exchange)
 
     def _fits(self, endpoint: Endpoint, info: RequestInfo) -> bool:

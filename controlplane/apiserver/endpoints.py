@@ -40,6 +40,12 @@ from controlplane.store.interface import Store
 
 _PODS = GroupName("", "pods")
 
+#: Stable kinds one should no longer use, and what is said to whoever does.
+_DEPRECATED = {
+    GroupName("", "componentstatuses"): "v1 ComponentStatus is deprecated in v1.19+",
+    GroupName("", "endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -80,6 +86,7 @@ class Endpoints:
             endpoint.add("create", partial(posted.review, resource, self._parts.reviews))
         else:
             return
+        endpoint.deprecation = _DEPRECATED.get(endpoint.resource, "")
         self._dispatcher.add_endpoint(resource.version, endpoint)
 
     def _serve_stored(self, registry: Registry, endpoint: Endpoint) -> None:

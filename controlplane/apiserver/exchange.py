@@ -24,8 +24,8 @@ class Reply:
     body: bytes = b""
     content_type: str = JSON
     headers: tuple[tuple[str, str], ...] = ()
-    #: Close the connection after this answer.
-    close: bool = False
+    #: The client takes gzip and the body is worth it.
+    gzip: bool = False
 
 
 class Stream(Protocol):

@@ -9,6 +9,7 @@ relied upon here (`RequestHandler` as a base class, `set_parser` for leaving HTT
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 import socket
 import ssl
@@ -39,6 +40,10 @@ _WRITE_DEADLINE = 60.0
 
 #: Bytes of a tunnel that wait for the other side before the client is asked to pause.
 _TUNNEL_BUFFER = 256 * 1024
+
+#: The level is upstream's: lists repeat so much that more effort gains little.
+_GZIP_LEVEL = 1
+_COMPRESS_IN_THREAD = 1 << 20
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -141,6 +146,8 @@ class _Connection:
         length = request.headers.get(hdrs.CONTENT_LENGTH)
         if length is not None and length.isdigit() and int(length) > limit:
             raise errors.request_entity_too_large(f"limit is {limit}")
+        if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
+            self._transport().write(b"HTTP/1.1 100 Continue\r\n\r\n")
         content = request.content
         data = await content.readany()
         if content.at_eof():
@@ -327,7 +334,9 @@ class HttpServer:
             if not connection.keep_alive and handler.transport is not None:
                 handler.transport.close()
             return _KEPT if connection.keep_alive else _CLOSED
-        keep_alive = connection.keep_alive and not reply.close and not self._stopping
+        keep_alive = connection.keep_alive and not self._stopping
+        if reply.gzip:
+            await _compress(reply)
         transport = handler.transport
         if transport is None:
             return _CLOSED
@@ -364,6 +373,15 @@ def _reply_head(reply: Reply, warnings: list[str], *, keep_alive: bool) -> bytes
     if not keep_alive:
         head += "Connection: close\r\n"
     return (head + "\r\n").encode("latin-1", "replace")
+
+
+async def _compress(reply: Reply) -> None:
+    """Gzip a body, in a thread if it is big enough to be felt by others."""
+    if len(reply.body) > _COMPRESS_IN_THREAD:
+        reply.body = await asyncio.to_thread(gzip.compress, reply.body, _GZIP_LEVEL, mtime=0)
+    else:
+        reply.body = gzip.compress(reply.body, _GZIP_LEVEL, mtime=0)
+    reply.headers = (*reply.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
 
 
 def warning_value(text: str) -> str:

@@ -5,8 +5,6 @@ The common case, JSON to a client that wants JSON, hands the bytes on untouched.
 
 from __future__ import annotations
 
-import zlib
-
 import msgspec
 
 from api import codec, errors
@@ -16,8 +14,6 @@ from controlplane.apiserver.negotiation import Output
 
 #: Replies of at most this many bytes are sent as they are even to clients that take gzip (upstream's threshold).
 GZIP_THRESHOLD = 128 * 1024
-_GZIP_LEVEL = 1
-_GZIP_WINDOW = 31
 
 
 class _Metadata(msgspec.Struct):
@@ -81,11 +77,7 @@ def to_yaml(body: bytes) -> bytes:
 
 
 def _compressed(exchange: Exchange, plain: Reply) -> Reply:
-    if len(plain.body) <= GZIP_THRESHOLD or not _takes_gzip(exchange.headers.get("Accept-Encoding", "")):
-        return plain
-    compressor = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
-    plain.body = compressor.compress(plain.body) + compressor.flush()
-    plain.headers = (*plain.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
+    plain.gzip = len(plain.body) > GZIP_THRESHOLD and _takes_gzip(exchange.headers.get("Accept-Encoding", ""))
     return plain
 
 

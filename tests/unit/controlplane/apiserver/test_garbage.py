@@ -148,16 +148,16 @@ _TEMPLATE = {
     },
 }  # fmt: skip
 _SELECTED = {"selector": {"matchLabels": {"a": "b"}}, "template": _TEMPLATE}
-_READY = [
+_DONE = [
     {"type": "Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z", "reason": "R", "message": ""}
 ]
 SEEDS = {
-    "/api/v1/namespaces/test/pods": _object("v1", "Pod", **_TEMPLATE, status={"phase": "Running", "conditions": _READY}),
+    "/api/v1/namespaces/test/pods": _object("v1", "Pod", **_TEMPLATE, status={"phase": "Running", "conditions": _DONE}),
     "/api/v1/namespaces/test/services": _object(
         "v1", "Service", spec={"type": "NodePort", "ports": [{"port": 80, "nodePort": 31000}], "clusterIP": "10.43.0.9"}
     ),
     "/api/v1/namespaces/test/configmaps": _object("v1", "ConfigMap", data={"x": "1"}, binaryData={"y": "AA=="}),
-    "/api/v1/namespaces/test/secrets": _object("v1", "Secret", type="Opaque", data={"x": "AA=="}, stringData={"y": "1"}),
+    "/api/v1/namespaces/test/secrets": _object("v1", "Secret", type="o/p", data={"x": "AA=="}, stringData={"y": "1"}),
     "/api/v1/namespaces": _object("v1", "Namespace", spec={"finalizers": ["kubernetes"]}),
     "/api/v1/nodes": _object(
         "v1", "Node", spec={"taints": [{"key": "k", "effect": "NoSchedule"}], "podCIDR": "10.42.0.0/24"},

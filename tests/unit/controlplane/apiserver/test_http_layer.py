@@ -120,6 +120,21 @@ async def test_a_compressed_body_may_not_grow_beyond_the_limit() -> None:
         streams[1].close()
 
 
+async def test_a_client_that_asks_first_is_told_to_go_on() -> None:
+    async with serving(echo) as (_, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = request("POST", "/", b"", "Content-Length: 3", "Expect: 100-continue")
+        writer.write(head)
+        assert b" 100 Continue" in await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+        writer.write(b"abc")
+        assert json.loads((await read_reply(reader))[2])["size"] == 3
+        writer.close()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request("POST", "/", b"", "Content-Length: 9999999", "Expect: 100-continue"))
+        assert (await read_reply(reader))[0] == 413
+        writer.close()
+
+
 async def test_head_has_no_body() -> None:
     async with serving(echo) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

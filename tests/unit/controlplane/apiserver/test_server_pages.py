@@ -60,6 +60,17 @@ async def test_metrics_count_what_was_asked(api: Harness) -> None:
         assert line.startswith("#") or re.fullmatch(r"\w+(\{[^{}]*\})? [-+0-9.e]+", line), line
 
 
+async def test_deprecated_kinds_come_with_a_warning(api: Harness) -> None:
+    answer = await api.get("/api/v1/componentstatuses")
+    assert answer.warnings == ["v1 ComponentStatus is deprecated in v1.19+"]
+    assert answer["items"][0]["conditions"][0] == {"type": "Healthy", "status": "True", "message": "ok"}
+    assert (await api.get("/api/v1/componentstatuses/etcd-0")).ok["kind"] == "ComponentStatus"
+    (await api.get("/api/v1/componentstatuses/other")).refused(404, "NotFound")
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    assert (await api.get("/api/v1/componentstatuses", Accept=accept)).ok["rows"][0]["cells"][0] == "etcd-0"
+    assert len((await api.get("/api/v1/endpoints")).warnings) == 1
+
+
 async def test_the_index_names_the_paths(api: Harness) -> None:
     paths = (await api.get("/")).ok["paths"]
     assert {"/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"} <= set(paths)
