@@ -13,16 +13,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-SYS_OPENAT2 = 437  # the same number on every architecture (since Linux 5.6)
-RESOLVE_NO_MAGICLINKS = 0x02
-RESOLVE_BENEATH = 0x08
+from agent.runtime.opening import open_at
 
 MS_BIND = 4096
 MNT_DETACH = 2
@@ -109,10 +106,10 @@ def _opened(volume: Path, sub_path: str) -> Iterator[int]:
     root = os.open(volume, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
-            found = _open_beneath(root, sub_path)
+            found = open_at(root, sub_path, os.O_PATH)
         except FileNotFoundError:
             _make_folders(root, sub_path)
-            found = _open_beneath(root, sub_path)
+            found = open_at(root, sub_path, os.O_PATH)
         try:
             yield found
         finally:
@@ -126,7 +123,7 @@ def _make_folders(root: int, sub_path: str) -> None:
     mode = stat.S_IMODE(os.fstat(root).st_mode)
     done = ""
     for part in [one for one in sub_path.split("/") if one not in ("", ".")]:
-        parent = _open_beneath(root, done) if done else os.dup(root)
+        parent = open_at(root, done, os.O_PATH) if done else os.dup(root)
         try:
             try:
                 os.mkdir(part, 0o700, dir_fd=parent)
@@ -142,32 +139,6 @@ def _make_folders(root: int, sub_path: str) -> None:
         finally:
             os.close(parent)
         done = f"{done}/{part}" if done else part
-
-
-class _OpenHow(ctypes.Structure):
-    _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
-
-
-def open_beneath(folder: Path, path: str, flags: int) -> int:
-    """A descriptor of a file below a folder; no link on the way leads out of it. Raises OSError."""
-    root = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        return _open_beneath(root, path, flags)
-    finally:
-        os.close(root)
-
-
-def _open_beneath(root: int, path: str, flags: int = os.O_PATH) -> int:
-    how = _OpenHow(flags | os.O_CLOEXEC, 0, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS)
-    descriptor: int = _libc.syscall(
-        SYS_OPENAT2, root, os.fsencode(path), ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how))
-    )
-    if descriptor < 0:
-        code = ctypes.get_errno()
-        if code == errno.ENOSYS:
-            raise OSError(code, f"openat2 is missing in kernel {platform.release()} (5.6 has it)")
-        raise OSError(code, os.strerror(code), path)
-    return descriptor
 
 
 def _make_place(target: Path, folder: bool) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from agent.runtime.env_files import MOST_BYTES
 from agent.runtime.errors import ConfigError
 from agent.runtime.mounts import HostVolume
-from agent.runtime.subpaths import is_outside, open_beneath
+from agent.runtime.opening import open_beneath
+from agent.runtime.subpaths import is_outside
 
 
 def read_volume_file(volumes: Mapping[str, HostVolume], volume: str, path: str) -> str | None:

@@ -20,7 +20,7 @@ DEFAULT_MODE = 0o644
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """One file. `owner` is the user it is given to, None for root."""
+    """One file. `owner` is the user it is given to, None for the agent's own (root)."""
 
     data: bytes
     mode: int
@@ -32,29 +32,29 @@ Files = dict[str, FileContent]
 
 def config_map_files(
     obj: core.ConfigMap | None,
-    where: str,
+    name: str,
     items: Sequence[core.KeyToPath],
     mode: int,
     *,
     optional: bool,
 ) -> Files:
-    """The files of a config map; `where` is its namespace/name. Raises SetUpError."""
+    """The files of a config map, None for one that is not there. Raises SetUpError."""
     if obj is None:
         if optional:
             return {}
-        raise SetUpError(f'configmap "{where.rpartition("/")[2]}" not found')
+        raise SetUpError(f'configmap "{name}" not found')
     values = {**{key: text.encode() for key, text in obj.data.items()}, **obj.binary_data}
     return _keyed(values, items, mode, optional=optional, missing="configmap references non-existent config key: {}")
 
 
 def secret_files(
-    obj: core.Secret | None, where: str, items: Sequence[core.KeyToPath], mode: int, *, optional: bool
+    obj: core.Secret | None, name: str, items: Sequence[core.KeyToPath], mode: int, *, optional: bool
 ) -> Files:
-    """The files of a secret; `where` is its namespace/name. Raises SetUpError."""
+    """The files of a secret, None for one that is not there. Raises SetUpError."""
     if obj is None:
         if optional:
             return {}
-        raise SetUpError(f'secret "{where.rpartition("/")[2]}" not found')
+        raise SetUpError(f'secret "{name}" not found')
     return _keyed(obj.data, items, mode, optional=optional, missing="references non-existent secret key: {}")
 
 
@@ -74,6 +74,12 @@ def _keyed(
     return files
 
 
+def together(problems: Sequence[str]) -> str:
+    """Several problems in one text, each once, as upstream's aggregated errors read."""
+    once = list(dict.fromkeys(problems))
+    return once[0] if len(once) == 1 else f"[{', '.join(once)}]"
+
+
 def downward_files(
     pod: core.Pod,
     items: Sequence[core.DownwardAPIVolumeFile],
@@ -82,8 +88,9 @@ def downward_files(
     host_ips: Sequence[str],
     allocatable: Mapping[str, Quantity],
 ) -> Files:
-    """The files that tell a pod about itself. Raises SetUpError."""
+    """The files that tell a pod about itself. Raises SetUpError for all that cannot be told together."""
     files: Files = {}
+    problems: list[str] = []
     pod_ips = [each.ip for each in pod.status.pod_ips]
     for item in items:
         try:
@@ -97,20 +104,29 @@ def downward_files(
             else:
                 continue
         except ConfigError as error:
-            raise SetUpError(str(error)) from error
+            problems.append(str(error))
+            continue
         files[item.path] = FileContent(text.encode(), mode if item.mode is None else item.mode)
+    if problems:
+        raise SetUpError(together(problems))
     return files
 
 
 def token_file(path: str, token: str, mode: int, pod: core.Pod) -> Files:
-    """The file of a service account token: readable by the group if the pod has one, by its one user, else by all."""
+    """The file of a service account token: where the pod has a group or all its containers one user, nobody else's."""
     security = pod.spec.security_context
-    if security is not None and security.fs_group is not None:
-        return {path: FileContent(token.encode(), 0o600)}
+    user = _only_user(pod)
+    if user is not None or (security is not None and security.fs_group is not None):
+        mode = 0o600
+    return {path: FileContent(token.encode(), mode, user)}
+
+
+def _only_user(pod: core.Pod) -> int | None:
+    """The user that every container of the pod runs as, None when one says nothing or they differ."""
+    security = pod.spec.security_context
+    default = security.run_as_user if security is not None else None
     users = set()
     for container in (*pod.spec.init_containers, *pod.spec.containers):
         own = container.security_context.run_as_user if container.security_context is not None else None
-        users.add(own if own is not None else security.run_as_user if security is not None else None)
-    if len(users) == 1 and (user := users.pop()) is not None:
-        return {path: FileContent(token.encode(), 0o600, user)}
-    return {path: FileContent(token.encode(), mode)}
+        users.add(default if own is None else own)
+    return users.pop() if len(users) == 1 else None

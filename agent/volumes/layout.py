@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from api import core_v1 as core
@@ -28,26 +29,20 @@ def plugin_of(volume: core.Volume) -> str:
     return ""
 
 
-class PodFolder:
-    """The folder of one pod below the agent's root."""
+def pod_folder(root: Path, uid: str) -> Path:
+    """All that the agent keeps of one pod."""
+    return root / "pods" / uid
 
-    def __init__(self, root: Path, uid: str) -> None:
-        self.path = root / "pods" / uid
 
-    @property
-    def volumes(self) -> Path:
-        return self.path / "volumes"
-
-    @property
-    def sub_paths(self) -> Path:
-        """The binds of sub-paths, which agent.runtime makes."""
-        return self.path / "volume-subpaths"
-
-    def volume(self, volume: core.Volume) -> Path:
-        return self.volumes / plugin_of(volume) / volume.name
+def volume_folder(root: Path, uid: str, volume: core.Volume) -> Path:
+    """Where a volume of a kind that has a folder lies."""
+    return pod_folder(root, uid) / "volumes" / plugin_of(volume) / volume.name
 
 
 def pod_uids(root: Path) -> list[str]:
     """The UIDs of the pods of which something is on disk."""
-    folder = root / "pods"
-    return sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
+    try:
+        with os.scandir(root / "pods") as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return []

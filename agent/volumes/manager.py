@@ -7,33 +7,39 @@ Calls for one pod come one after the other, from its worker.
 from __future__ import annotations
 
 import asyncio
+import os
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agent.pods.seams import VolumeError
-from agent.runtime.blocking import run_blocking
 from agent.runtime.errors import ConfigError
 from agent.runtime.facts import NodeFacts
-from agent.runtime.subpaths import SubPaths
-from agent.volumes import content
-from agent.volumes.content import DEFAULT_MODE, Files
+from agent.volumes.blocking import PodThreads
 from agent.volumes.host import HostVolume, SetUpError, failed
 from agent.volumes.kernel import Mounts
-from agent.volumes.layout import EMPTY_DIR, PodFolder, plugin_of, pod_uids
-from agent.volumes.local import check_host_path, memory_bound, set_up_empty_dir
+from agent.volumes.layout import plugin_of, pod_folder, pod_uids, volume_folder
+from agent.volumes.local import (
+    EMPTY_DIR_MODE,
+    TMPFS_MODE,
+    check_host_path,
+    empty_dir_bounds,
+    memory_bound,
+    set_up_empty_dir,
+)
 from agent.volumes.objects import ObjectCache
-from agent.volumes.ownership import give_to_group
+from agent.volumes.ownership import folder_mode, settle
 from agent.volumes.publishing import publish
 from agent.volumes.removing import remove_tree, unmount_all
-from agent.volumes.tokens import Tokens, Wanted
+from agent.volumes.sourcing import FileSource
+from agent.volumes.tokens import Tokens
 from api import core_v1 as core
+from api.pods import containers_of
 from client.clock import Clock
 from client.interface import Client
 
 SET_UP_DEADLINE = 120.0
 TEAR_DOWN_DEADLINE = 60.0
-OBJECT_VOLUME_MODE = 0o777
 
 
 class VolumeManager:
@@ -48,18 +54,19 @@ class VolumeManager:
         client: Client,
         clock: Clock,
         mounts: Mounts,
-        sub_paths: SubPaths,
         facts: Callable[[], NodeFacts],
         changed: Callable[[str], None],
         rng: random.Random | None = None,
     ) -> None:
-        self._root = root
+        # Mount points are known by their real paths: through a link in `root` no mount would ever be found.
+        self._root = Path(os.path.realpath(root))
         self._clock = clock
         self._mounts = mounts
-        self._sub_paths = sub_paths
         self._facts = facts
+        self._threads = PodThreads(clock)
         self.objects = ObjectCache(client, clock, changed)
         self._tokens = Tokens(client, clock, changed, rng)
+        self._source = FileSource(self.objects, self._tokens, facts)
 
     async def run(self) -> None:
         """Own the watches of config maps and secrets until cancelled."""
@@ -68,41 +75,29 @@ class VolumeManager:
     # ------------------------------------------------------------ for a pod
 
     async def mount(self, pod: core.Pod) -> Mapping[str, HostVolume]:
-        """Bring every volume up; idempotent. Raises VolumeError for the first that cannot be."""
+        """Bring every volume up that a container uses; idempotent. Raises VolumeError for the first that fails."""
         self.objects.register(pod)
-        mounted = {}
-        for volume in pod.spec.volumes:
-            try:
-                mounted[volume.name] = await self._set_up(pod, volume)
-            except (SetUpError, ConfigError, OSError) as error:
-                raise failed(volume.name, _cause(error)) from error
-        return mounted
+        return {volume.name: await self._named(pod, volume) for volume in used_volumes(pod.spec)}
 
     async def refresh(self, pod: core.Pod) -> None:
         """Bring the files of volumes made of objects up to date. Raises VolumeError."""
         self.objects.register(pod)
-        for volume in pod.spec.volumes:
-            if plugin_of(volume) in ("", EMPTY_DIR):
-                continue
-            try:
-                await self._set_up(pod, volume)
-            except (SetUpError, ConfigError, OSError) as error:
-                raise failed(volume.name, _cause(error)) from error
+        for volume in used_volumes(pod.spec):
+            if volume.empty_dir is None and plugin_of(volume):
+                await self._named(pod, volume)
 
     async def unmount(self, uid: str) -> None:
         """Take the pod's volumes down and remove its folder; idempotent. Raises VolumeError."""
         self.objects.unregister(uid)
         self._tokens.forget(uid)
-        folder = PodFolder(self._root, uid)
+        folder = pod_folder(self._root, uid)
 
         def take_down() -> None:
-            if folder.sub_paths.is_dir():
-                self._sub_paths.release(folder.sub_paths)
-            unmount_all(folder.path, self._mounts)
-            remove_tree(folder.path, self._mounts)
+            unmount_all(folder, self._mounts)  # the binds of sub-paths included, which agent.runtime made
+            remove_tree(folder, self._mounts)
 
         try:
-            await run_blocking(take_down, f"take volumes of pod {uid} down", TEAR_DOWN_DEADLINE, self._clock)
+            await self._threads.run(uid, take_down, f"take volumes of pod {uid} down", TEAR_DOWN_DEADLINE)
         except OSError as error:
             text = f"UnmountVolume.TearDown failed for pod {uid}: {error}"
             raise VolumeError(text, "FailedUnMount") from error
@@ -125,109 +120,71 @@ class VolumeManager:
 
     # ---------------------------------------------------------- for a volume
 
+    async def _named(self, pod: core.Pod, volume: core.Volume) -> HostVolume:
+        try:
+            return await self._set_up(pod, volume)
+        except TimeoutError as error:
+            raise failed(volume.name, f"timed out: {error}") from error
+        except (SetUpError, ConfigError, OSError) as error:
+            raise failed(volume.name, error) from error
+
     async def _set_up(self, pod: core.Pod, volume: core.Volume) -> HostVolume:
         if volume.host_path is not None:
-            source = volume.host_path
-            await self._blocking(lambda: check_host_path(source), f"check host path {source.path}")
-            return HostVolume(source.path)
-        if not plugin_of(volume):
-            raise SetUpError("no volume plugin matched")
-        path = PodFolder(self._root, pod.metadata.uid).volume(volume)
+            return await self._host_path(pod, volume.host_path)
         if volume.empty_dir is not None:
-            empty = volume.empty_dir
-            bound = memory_bound(pod, volume.name)
+            return await self._empty_dir(pod, volume, volume.empty_dir)
+        return await self._object_volume(pod, volume)
 
-            def make() -> None:
-                set_up_empty_dir(path, empty, self._mounts, bound)
-                self._own(pod, path, read_only=False)
+    async def _host_path(self, pod: core.Pod, source: core.HostPathVolumeSource) -> HostVolume:
+        if source.type:
+            await self._blocking(pod, lambda: check_host_path(source), f"check host path {source.path}")
+        return HostVolume(source.path)
 
-            await self._blocking(make, f"set volume {volume.name} up")
-            return HostVolume(str(path), selinux_relabel=True)
-        files = await self._files(pod, volume)
+    async def _empty_dir(self, pod: core.Pod, volume: core.Volume, source: core.EmptyDirVolumeSource) -> HostVolume:
+        path = volume_folder(self._root, pod.metadata.uid, volume)
+        bounds, group = empty_dir_bounds(pod, source, self._facts()), _group(pod)
+        await self._blocking(
+            pod,
+            lambda: set_up_empty_dir(path, source.medium, bounds, self._mounts, group),
+            f"set volume {volume.name} up",
+        )
+        return HostVolume(str(path), selinux_relabel=True)
+
+    async def _object_volume(self, pod: core.Pod, volume: core.Volume) -> HostVolume:
+        files = await self._source.files(pod, volume)
+        path = volume_folder(self._root, pod.metadata.uid, volume)
+        group = _group(pod)
         # A config map is no secret and may lie on disk; everything else stays in memory.
-        in_memory = volume.config_map is None
+        on_disk = volume.config_map is not None
+        mode = folder_mode(EMPTY_DIR_MODE if on_disk else TMPFS_MODE, group, read_only=True)
+        size = memory_bound(pod, None, self._facts())
 
         def write() -> None:
             path.mkdir(parents=True, exist_ok=True, mode=0o755)
-            if in_memory and path not in self._mounts.points(path):
-                self._mounts.mount_tmpfs(path, None, OBJECT_VOLUME_MODE)
-            path.chmod(OBJECT_VOLUME_MODE)
-            if publish(path, files, self._clock.now()):
-                self._own(pod, path, read_only=True)
+            if not on_disk and path not in self._mounts.points(path):
+                self._mounts.mount_tmpfs(path, size, mode, group)
+            settle(path, mode, group)
+            publish(path, files, self._clock.now(), group)
 
-        await self._blocking(write, f"set volume {volume.name} up")
+        await self._blocking(pod, write, f"set volume {volume.name} up")
         return HostVolume(str(path), read_only=True, selinux_relabel=True)
 
-    async def _blocking(self, call: Callable[[], None], what: str) -> None:
-        await run_blocking(call, what, SET_UP_DEADLINE, self._clock)
-
-    def _own(self, pod: core.Pod, path: Path, *, read_only: bool) -> None:
-        security = pod.spec.security_context
-        if security is not None and security.fs_group is not None:
-            on_mismatch = security.fs_group_change_policy == "OnRootMismatch"
-            give_to_group(path, security.fs_group, read_only=read_only, only_on_mismatch=on_mismatch)
-
-    async def _files(self, pod: core.Pod, volume: core.Volume) -> Files:
-        namespace = pod.metadata.namespace
-        if (source := volume.config_map) is not None:
-            return await self._config_map(
-                namespace, source.name, source.items, _mode(source.default_mode), optional=bool(source.optional)
-            )
-        if (secret := volume.secret) is not None:
-            return await self._secret(
-                namespace, secret.secret_name, secret.items, _mode(secret.default_mode), optional=bool(secret.optional)
-            )
-        if (downward := volume.downward_api) is not None:
-            return self._downward(pod, downward.items, _mode(downward.default_mode))
-        files: Files = {}
-        if (projected := volume.projected) is not None:
-            mode = _mode(projected.default_mode)
-            for part in projected.sources:
-                files |= await self._projection(pod, part, mode)
-        return files
-
-    async def _projection(self, pod: core.Pod, part: core.VolumeProjection, mode: int) -> Files:
-        namespace = pod.metadata.namespace
-        if (maps := part.config_map) is not None:
-            return await self._config_map(namespace, maps.name, maps.items, mode, optional=bool(maps.optional))
-        if (secret := part.secret) is not None:
-            return await self._secret(namespace, secret.name, secret.items, mode, optional=bool(secret.optional))
-        if (downward := part.downward_api) is not None:
-            return self._downward(pod, downward.items, mode)
-        if (projection := part.service_account_token) is not None:
-            wanted = Wanted(
-                namespace=namespace,
-                service_account=pod.spec.service_account_name or "default",
-                pod=pod.metadata.name,
-                uid=pod.metadata.uid,
-                audience=projection.audience,
-                seconds=projection.expiration_seconds or 3600,
-            )
-            return content.token_file(projection.path, await self._tokens.get(wanted), mode, pod)
-        raise SetUpError("no volume plugin matched")
-
-    async def _config_map(
-        self, namespace: str, name: str, items: Sequence[core.KeyToPath], mode: int, *, optional: bool
-    ) -> Files:
-        obj = await self.objects.config_map(namespace, name)
-        return content.config_map_files(obj, f"{namespace}/{name}", items, mode, optional=optional)
-
-    async def _secret(
-        self, namespace: str, name: str, items: Sequence[core.KeyToPath], mode: int, *, optional: bool
-    ) -> Files:
-        obj = await self.objects.secret(namespace, name)
-        return content.secret_files(obj, f"{namespace}/{name}", items, mode, optional=optional)
-
-    def _downward(self, pod: core.Pod, items: Sequence[core.DownwardAPIVolumeFile], mode: int) -> Files:
-        facts = self._facts()
-        return content.downward_files(pod, items, mode, host_ips=facts.ips, allocatable=facts.allocatable)
+    async def _blocking(self, pod: core.Pod, call: Callable[[], None], what: str) -> None:
+        await self._threads.run(pod.metadata.uid, call, what, SET_UP_DEADLINE)
 
 
-def _mode(mode: int | None) -> int:
-    return DEFAULT_MODE if mode is None else mode
+def used_volumes(spec: core.PodSpec) -> Iterator[core.Volume]:
+    """The volumes that some container has a use for, those left to the runtime (image volumes) excepted."""
+    used: set[str] = set()
+    for container in containers_of(spec):
+        used.update(mount.name for mount in container.volume_mounts)
+        used.update(device.name for device in container.volume_devices)
+        for variable in container.env:
+            if variable.value_from is not None and variable.value_from.file_key_ref is not None:
+                used.add(variable.value_from.file_key_ref.volume_name)
+    return (volume for volume in spec.volumes if volume.name in used and volume.image is None)
 
 
-def _cause(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"timed out: {error}"
-    return str(error)
+def _group(pod: core.Pod) -> int | None:
+    security = pod.spec.security_context
+    return security.fs_group if security is not None else None

@@ -33,11 +33,16 @@ class Reference:
     name: str
 
 
+AnyInformer = Informer[core.ConfigMap] | Informer[core.Secret]
+
+
 @dataclass(slots=True)
 class _Watched:
-    informer: Informer[core.ConfigMap] | Informer[core.Secret]
-    task: asyncio.Task[None]
+    informer: AnyInformer
+    task: asyncio.Task[None] | None = None
     pods: set[str] = field(default_factory=set)
+    given: set[str] = field(default_factory=set)
+    """The resource versions given to whoever asked since the last change, "" where there was no object."""
 
 
 class ObjectCache:
@@ -54,46 +59,56 @@ class ObjectCache:
         """Own the watches until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            await asyncio.get_running_loop().create_future()
+            try:
+                for reference, watched in self._watched.items():
+                    self._start(reference, watched)
+                await asyncio.Event().wait()
+            finally:
+                self._group = None
 
     def register(self, pod: core.Pod) -> None:
         """Watch what a pod refers to; idempotent."""
         for reference in set(references(pod)):
-            watched = self._watched.get(reference) or self._watch(reference)
-            if watched is not None:
-                watched.pods.add(pod.metadata.uid)
+            watched = self._watched.get(reference)
+            if watched is None:
+                watched = self._watched[reference] = _Watched(self._informer(reference))
+                self._start(reference, watched)
+            watched.pods.add(pod.metadata.uid)
 
     def unregister(self, uid: str) -> None:
         """Watch for a pod no more; idempotent."""
         for reference, watched in list(self._watched.items()):
             watched.pods.discard(uid)
             if not watched.pods:
-                watched.task.cancel()
                 del self._watched[reference]
+                if watched.task is not None:
+                    watched.task.cancel()
 
-    def _watch(self, reference: Reference) -> _Watched | None:
-        if self._group is None:
-            return None
+    def _informer(self, reference: Reference) -> AnyInformer:
         selector = f"metadata.name={reference.name}"
-        informer: Informer[core.ConfigMap] | Informer[core.Secret]
-        if reference.kind is core.ConfigMap:
-            informer = Informer(
-                self._client, core.ConfigMap, reference.namespace, field_selector=selector, clock=self._clock
-            )
-        else:
-            informer = Informer(
-                self._client, core.Secret, reference.namespace, field_selector=selector, clock=self._clock
-            )
-        informer.add_handler(
-            lambda _obj: self._tell(reference), lambda _old, _new: self._tell(reference), lambda _obj: None
+        informer: AnyInformer = (
+            Informer(self._client, core.ConfigMap, reference.namespace, field_selector=selector, clock=self._clock)
+            if reference.kind is core.ConfigMap
+            else Informer(self._client, core.Secret, reference.namespace, field_selector=selector, clock=self._clock)
         )
-        name = f"watch {reference.kind.__name__} {reference.namespace}/{reference.name}"
-        watched = self._watched[reference] = _Watched(informer, self._group.create_task(informer.run(), name=name))
-        return watched
+        informer.add_handler(
+            lambda obj: self._tell(reference, obj.metadata.resource_version),
+            lambda _old, obj: self._tell(reference, obj.metadata.resource_version),
+            lambda _obj: self._tell(reference, ""),
+        )
+        return informer
 
-    def _tell(self, reference: Reference) -> None:
+    def _start(self, reference: Reference, watched: _Watched) -> None:
+        if self._group is not None:
+            name = f"watch {reference.kind.__name__} {reference.namespace}/{reference.name}"
+            watched.task = self._group.create_task(watched.informer.run(), name=name)
+
+    def _tell(self, reference: Reference, version: str) -> None:
         watched = self._watched.get(reference)
-        for uid in tuple(watched.pods) if watched is not None else ():
+        if watched is None or watched.given == {version}:
+            return  # the watch has brought what all who asked were given already
+        watched.given.clear()
+        for uid in tuple(watched.pods):
             self._changed(uid)
 
     async def config_map(self, namespace: str, name: str) -> core.ConfigMap | None:
@@ -106,11 +121,15 @@ class ObjectCache:
 
     async def _get(self, kind: type[O], namespace: str, name: str) -> O | None:
         watched = self._watched.get(Reference(kind, namespace, name))
-        if watched is not None and watched.informer.has_synced:
-            found = watched.informer.get(namespace, name)
-            if isinstance(found, kind):
-                return found
-        # Not watched, not seen yet, or not there: it may have been made a moment ago, so the server has the last word.
+        found = watched.informer.get(namespace, name) if watched is not None else None
+        if not isinstance(found, kind):
+            # Not watched, not seen yet, or not there: it may have been made a moment ago, so the server is asked.
+            found = await self._fetch(kind, namespace, name)
+        if watched is not None:
+            watched.given.add(found.metadata.resource_version if found is not None else "")
+        return found
+
+    async def _fetch(self, kind: type[O], namespace: str, name: str) -> O | None:
         try:
             async with self._clock.timeout(FETCH_DEADLINE):
                 return await self._client.get(kind, name, namespace)
@@ -123,7 +142,11 @@ class ObjectCache:
 
 
 def references(pod: core.Pod) -> Iterator[Reference]:
-    """What a pod's volumes, variables and pull secrets refer to."""
+    """What a pod's volumes, variables and pull secrets refer to by name."""
+    return (reference for reference in _references(pod) if reference.name)
+
+
+def _references(pod: core.Pod) -> Iterator[Reference]:
     namespace, spec = pod.metadata.namespace, pod.spec
     for volume in spec.volumes:
         if volume.config_map is not None:

@@ -1,45 +1,31 @@
-"""fsGroup: giving a pod's group access to its own volumes (PodSecurityContext of the core API)."""
+"""Modes and owners of a pod's own volumes, fsGroup among them (PodSecurityContext of the core API).
+
+The volumes made here are empty or written by us, so the group is given to them as they are made and never by walking
+what containers have put there since. (Which is also why fsGroupChangePolicy says nothing about them.)
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
-_READ, _WRITE = 0o440, 0o660
-
-
-def give_to_group(path: Path, group: int, *, read_only: bool, only_on_mismatch: bool) -> None:
-    """Give everything below `path` to `group`, with the bits it needs; new files inherit it. Raises OSError.
-
-    With `only_on_mismatch` a volume whose top is right already is left alone, which spares walking large ones.
-    """
-    bits = _READ if read_only else _WRITE
-    if only_on_mismatch and _is_given(path, group, bits):
-        return
-    for root, folders, names in os.walk(path, topdown=False):
-        for name in names:
-            _give(os.path.join(root, name), group, bits)
-        for name in folders:
-            full = os.path.join(root, name)
-            if os.path.islink(full):
-                os.lchown(full, -1, group)
-        _give(root, group, bits)  # the top comes last: it is what `only_on_mismatch` goes by
+_READ, _WRITE, _ENTER = 0o440, 0o660, 0o110
 
 
-def _is_given(path: Path, group: int, bits: int) -> bool:
+def folder_mode(mode: int, group: int | None, *, read_only: bool) -> int:
+    """The mode of a volume's folder: the group may enter it, and what is made in it inherits the group."""
+    return mode if group is None else mode | stat.S_ISGID | _ENTER | (_READ if read_only else _WRITE)
+
+
+def file_mode(mode: int, group: int | None) -> int:
+    """The mode of a file in a volume that containers only read."""
+    return mode if group is None else mode | _READ
+
+
+def settle(path: str | os.PathLike[str], mode: int, group: int | None) -> None:
+    """Give a folder of ours its group and mode if it has them not. Raises OSError."""
     status = os.stat(path)
-    wanted = bits | stat.S_ISGID | 0o110
-    return status.st_gid == group and status.st_mode & wanted == wanted
-
-
-def _give(path: str, group: int, bits: int) -> None:
-    os.lchown(path, -1, group)
-    mode = os.lstat(path).st_mode
-    if stat.S_ISLNK(mode):
-        return
-    wanted = stat.S_IMODE(mode) | bits
-    if stat.S_ISDIR(mode):
-        wanted |= stat.S_ISGID | 0o110
-    if wanted != stat.S_IMODE(mode):
-        os.chmod(path, wanted)
+    if group is not None and status.st_gid != group:
+        os.chown(path, -1, group)
+    if stat.S_IMODE(status.st_mode) != mode:
+        os.chmod(path, mode)  # after chown(2), which clears the set-group-ID bit

@@ -7,6 +7,7 @@ Source: KEP-1205.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +16,11 @@ from agent.volumes.host import SetUpError
 from api import authentication_v1 as authentication
 from api import core_v1 as core
 from api.errors import StatusError
-from client.clock import Clock
+from client.clock import Clock, Timer
 from client.errors import ClientError
 from client.interface import Client
+
+logger = logging.getLogger(__name__)
 
 OLDEST = 24 * 3600.0
 SHARE_OF_LIFE = 0.8
@@ -31,7 +34,7 @@ class Wanted:
     """Which token: for whom, bound to which pod, for what audience and how long (seconds)."""
 
     namespace: str
-    service_account: str
+    account: str
     pod: str
     uid: str
     audience: str
@@ -41,7 +44,6 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class _Held:
     token: str
-    issued: float
     expires: float
     renew_at: float
 
@@ -57,6 +59,7 @@ class Tokens:
         self._due = due
         self._rng = rng or random.Random()
         self._held: dict[Wanted, _Held] = {}
+        self._timers: dict[Wanted, Timer] = {}
 
     async def get(self, wanted: Wanted) -> str:
         """A valid token. Raises SetUpError."""
@@ -68,12 +71,23 @@ class Tokens:
             fresh = await self._request(wanted)
         except (StatusError, ClientError, TimeoutError) as error:
             if held is not None and now < held.expires:
-                self._clock.call_later(RETRY, self._due, wanted.uid)
+                logger.info('event=token_not_renewed pod=%s account=%s error="%s"', wanted.uid, wanted.account, error)
+                self._remind(wanted, RETRY)
                 return held.token
             raise SetUpError(f"failed to fetch token: {error}") from error
         self._held[wanted] = fresh
-        self._clock.call_later(max(1.0, fresh.renew_at - now), self._due, wanted.uid)
+        self._remind(wanted, max(1.0, fresh.renew_at - now))
         return fresh.token
+
+    def _remind(self, wanted: Wanted, seconds: float) -> None:
+        """Have the pod told later; one reminder for each token, the last one set."""
+        self._cancel(wanted)
+        self._timers[wanted] = self._clock.call_later(seconds, self._due, wanted.uid)
+
+    def _cancel(self, wanted: Wanted) -> None:
+        timer = self._timers.pop(wanted, None)
+        if timer is not None:
+            timer.cancel()
 
     async def _request(self, wanted: Wanted) -> _Held:
         body = authentication.TokenRequest(
@@ -88,7 +102,7 @@ class Tokens:
         async with self._clock.timeout(REQUEST_DEADLINE):
             answer = await self._client.create_subresource(
                 core.ServiceAccount,
-                wanted.service_account,
+                wanted.account,
                 wanted.namespace,
                 "token",
                 body,
@@ -98,9 +112,10 @@ class Tokens:
             raise SetUpError("failed to fetch token: the server set no expiration")
         now, expires = self._clock.now(), answer.status.expiration_timestamp.timestamp()
         life = min((expires - now) * SHARE_OF_LIFE, OLDEST)
-        return _Held(answer.status.token, now, expires, now + life - self._rng.random() * JITTER)
+        return _Held(answer.status.token, expires, now + life - self._rng.random() * JITTER)
 
     def forget(self, uid: str) -> None:
         """Drop the tokens of a pod that is gone."""
         for wanted in [wanted for wanted in self._held if wanted.uid == uid]:
+            self._cancel(wanted)
             del self._held[wanted]

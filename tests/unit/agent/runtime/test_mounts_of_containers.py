@@ -12,7 +12,8 @@ import pytest
 from agent.runtime.errors import ConfigError
 from agent.runtime.facts import NodeFacts, Places
 from agent.runtime.mounts import Mounts, own_mounts, volume_mounts
-from agent.runtime.subpaths import FakeSubPaths, KernelSubPaths, SubPathError, is_outside, open_beneath
+from agent.runtime.opening import open_beneath
+from agent.runtime.subpaths import FakeSubPaths, KernelSubPaths, SubPathError, is_outside
 from agent.runtime.volume_files import read_volume_file
 from proto import cri_pb2 as cri
 from tests.unit.agent.pod_builders import UID, pod
