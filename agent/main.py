@@ -185,6 +185,10 @@ class AgentProcess:
         network = NodeNetwork(self._config.network, sandboxes)
         await network.start()
         stack.push_async_callback(network.stop)
+        # The range of addresses that the control plane gives this node comes later, if it comes; a node that starts for
+        # the first time need not wait for it.
+        if not network.is_configured():
+            await network.set_pod_cidr(self._config.pod_cidr)
         await network.collect()
         return network
 

@@ -19,7 +19,7 @@ from cni.bridge.program import install
 from cni.bridge.service import PluginService
 from cni.client.attachments import AttachmentCache
 from cni.client.execution import ProgramExecutor
-from cni.client.networks import load_network
+from cni.client.networks import configuration_files, load_network
 from cni.client.runner import Runner
 from cni.errors import CniError, InvalidConfiguration
 
@@ -66,6 +66,10 @@ class NodeNetwork:
         """Leave the work to the programs themselves."""
         if self._service is not None:
             await self._service.stop()
+
+    def is_configured(self) -> bool:
+        """Whether the runtime has a network configuration to use, ours or another."""
+        return bool(configuration_files(self._settings.config_dir))
 
     async def set_pod_cidr(self, cidr: str) -> None:
         """Give the node's pods addresses of `cidr` from now on. Raises OSError."""
