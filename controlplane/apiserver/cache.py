@@ -157,7 +157,10 @@ class Cache:
             self._entries.remove(namespace, name)
         self.history.append(Event(change.revision, old, new))
         for callback in self._callbacks:
-            callback(old, new)
+            try:
+                callback(old, new)
+            except Exception:  # noqa: BLE001 - the other followers, and the writer who waits, have no part in it
+                _log.exception("follower failed key=%s revision=%d", change.key, change.revision)
         for notify in self._notify:
             notify()
 

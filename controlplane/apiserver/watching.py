@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import logging
 import random
 from collections.abc import Callable
 from typing import Protocol
@@ -21,6 +22,8 @@ from controlplane.apiserver.cache import Cache
 from controlplane.apiserver.caching.encoding import WatchEncoding
 from controlplane.apiserver.caching.entries import Entry, Selection
 from controlplane.apiserver.caching.history import ADDED, Overtaken
+
+_log = logging.getLogger(__name__)
 
 HIGH_WATER = 256 << 10
 """Bytes a connection may hold back before its watcher leaves the live pass."""
@@ -58,6 +61,7 @@ class End(enum.Enum):
     SLOW = "slow"
     GONE = "gone"
     CLOSED = "closed"
+    FAILED = "failed"
 
 
 class Fanout:
@@ -111,7 +115,11 @@ class Fanout:
         del self._pass[:_PASS]
         for watcher in batch:
             if watcher in self._live:
-                watcher.deliver(end, shared)
+                try:
+                    watcher.deliver(end, shared)
+                except Exception:  # noqa: BLE001 - an event that cannot be encoded for one is its trouble alone
+                    _log.exception("watch failed resource=%s", self.cache.shape.prefix)
+                    watcher.stop(End.FAILED)
         loop = asyncio.get_running_loop()
         if self._pass:
             loop.call_soon(self._continue_pass)

@@ -7,11 +7,14 @@ stalls nobody; it can only be overtaken by compaction, and then says so. Engines
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from controlplane.store.errors import Compacted, StoreClosed
 from controlplane.store.interface import Change, Listener
+
+_log = logging.getLogger(__name__)
 
 
 class Log(Protocol):
@@ -48,7 +51,10 @@ class Feed:
     def publish(self, changes: list[Change]) -> None:
         """Tell everyone of committed changes, in order."""
         for listener in tuple(self._listeners):
-            listener(changes)
+            try:
+                listener(changes)
+            except Exception:  # noqa: BLE001 - it broke its word; the others must hear all the same
+                _log.exception("listener failed revision=%d", changes[-1].revision)
         self._wake()
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from api.selectors import parse_label_selector
 from controlplane.apiserver.cache import Cache, Caches
 from controlplane.apiserver.caching.continuation import InvalidContinue, decode_continue, encode_continue
 from controlplane.apiserver.caching.encoding import list_body
-from controlplane.apiserver.caching.entries import EVERYTHING, DecodedObjects, Selection, Shape
+from controlplane.apiserver.caching.entries import EVERYTHING, DecodedObjects, Entry, Selection, Shape
 from controlplane.apiserver.caching.history import Event, History, TooOld
 from controlplane.apiserver.caching.ordering import OrderedEntries
 from controlplane.apiserver.caching.splicing import resplice, splice, unsplice
@@ -198,6 +198,26 @@ async def test_one_unreadable_object_hides_no_other(caplog: pytest.LogCaptureFix
     await store.write(PODS.key("default", "good"), b"turned bad", expect=None)
     assert paths(cache.list()) == []
     assert "key=/registry/pods/default/bad" in caplog.text
+
+
+async def test_followers_hear_old_and_new_and_one_that_fails_harms_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    store = MemoryStore()
+    cache = await started(store)
+    heard: list[tuple[int | None, int | None]] = []
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    def hear(old: Entry | None, new: Entry | None) -> None:
+        heard.append((old.mod_revision if old else None, new.mod_revision if new else None))
+
+    cache.on_change(fail)
+    cache.on_change(hear)
+    await put(store, "a")
+    await put(store, "a")
+    await store.write(PODS.key("default", "a"), None, expect=None)
+    assert heard == [(None, 2), (2, 3), (3, None)]
+    assert "a bug" in caplog.text
 
 
 async def test_decoded_objects_are_shared_and_bounded() -> None:

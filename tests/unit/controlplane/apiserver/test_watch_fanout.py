@@ -325,6 +325,23 @@ class TestSlowClients:
             await world.clock.advance(2)
             assert await watching.task is End.SLOW
 
+    async def test_an_event_that_cannot_be_encoded_for_one_ends_that_one(
+        self, world: World, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class Broken(PlainEvents):
+            def event(self, kind: str, entry: Entry) -> bytes:
+                raise ValueError("no such column")
+
+        broken, sound = Client(), Client()
+        async with Watching(world.watcher(broken, encoding=Broken())) as failing, Watching(world.watcher(sound)):
+            await world.put("a")
+            await settle()
+            assert await failing.task is End.FAILED
+            await world.put("b")
+            await settle()
+        assert sound.brief() == ["ADDED a 2", "ADDED b 3"]
+        assert "no such column" in caplog.text
+
     async def test_a_big_pass_lets_others_have_a_turn(self, world: World) -> None:
         clients = [Client() for _ in range(400)]
         running = [Watching(world.watcher(client)) for client in clients]

@@ -304,6 +304,19 @@ class TestListeners:
         await store.write("/late", b"", expect=0)
         assert "/late" not in copy
 
+    async def test_one_that_fails_harms_neither_the_writer_nor_other_listeners(
+        self, store: Store, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def fail(_: list[Change]) -> None:
+            raise ZeroDivisionError("a bug")
+
+        seen: list[Change] = []
+        store.subscribe(fail)
+        store.subscribe(seen.extend)
+        assert await store.write("/a", b"", expect=0) == 2
+        assert [change.key for change in seen] == ["/a"]
+        assert "a bug" in caplog.text
+
     async def test_listeners_see_every_change_once_in_order(self, store: Store) -> None:
         seen: list[int] = []
         store.subscribe(lambda changes: seen.extend(change.revision for change in changes))
