@@ -29,6 +29,9 @@ from cri.errors import CriError
 log = logging.getLogger(__name__)
 
 CHECK_PERIOD = 10.0
+UNREADY_CHECK_PERIOD = 1.0
+"""Shorter while somebody waits: that a runtime has found its network configuration is no event of CRI's."""
+
 REPORT_PERIOD = 300.0
 RUNTIME_DEADLINE = 5.0
 WRITE_DEADLINE = 10.0
@@ -107,12 +110,16 @@ class NodeReporter:
             await self._look()
         self.registered.set()
         while True:
-            await self._pause(CHECK_PERIOD)
+            await self._pause(CHECK_PERIOD if self._is_ready() else UNREADY_CHECK_PERIOD)
             await self._look()
             if self.node is None:
                 await self._attempt(self._register)
             else:
                 await self._attempt(self._report)
+
+    def _is_ready(self) -> bool:
+        info = self._info
+        return info is not None and info.ready and info.network_ready
 
     def check_soon(self) -> None:
         """Something about the node may have changed."""
