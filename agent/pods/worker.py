@@ -19,6 +19,7 @@ import enum
 import logging
 from collections.abc import Awaitable, Callable
 
+from agent.pods.conditions import OWNED
 from agent.pods.ending import End, Ender
 from agent.pods.killing import grace_period
 from agent.pods.memory import Memory
@@ -41,6 +42,22 @@ class State(enum.Enum):
     SYNC = "sync"
     TERMINATING = "terminating"
     TERMINATED = "terminated"
+
+
+def _is_news(before: core.Pod, after: core.Pod) -> bool:
+    """Whether a version of a pod says more than what this node itself has just reported."""
+
+    def facts(pod: core.Pod) -> tuple[object, ...]:
+        meta = pod.metadata
+        foreign = [one for one in pod.status.conditions if one.type not in OWNED]
+        ended = pod.status.phase in TERMINAL
+        return meta.deletion_timestamp, meta.deletion_grace_period_seconds, meta.generation, ended, foreign
+
+    changed = facts(before) != facts(after) or before.spec != after.spec
+    return changed or (before.metadata.labels, before.metadata.annotations) != (
+        after.metadata.labels,
+        after.metadata.annotations,
+    )
 
 
 class PodWorker:
@@ -86,11 +103,12 @@ class PodWorker:
 
     def update(self, pod: core.Pod) -> None:
         """The source has another version of the pod."""
-        before, self.pod = self.pod.metadata, pod
-        if (before.labels, before.annotations) != (pod.metadata.labels, pod.metadata.annotations):
+        before, self.pod = self.pod, pod
+        if (before.metadata.labels, before.metadata.annotations) != (pod.metadata.labels, pod.metadata.annotations):
             # Downward API volumes show them.
             self._refresh = True
-        self._reconsider()
+        if _is_news(before, pod):
+            self._reconsider()
 
     def remove(self) -> None:
         """No source has the pod any more."""
