@@ -93,7 +93,8 @@ class PodWorker:
         self._pass: asyncio.Task[float | None] | None = None
         self._backoff = Backoff(FIRST_RETRY, LONGEST_RETRY, jitter=0.5, rng=world.rng)
         self.removed = False
-        self._refresh = False
+        # The volumes of a pod that ran before this agent did: nobody keeps their files and tokens current yet.
+        self._refresh = admitted
         self._failure: Failure | None = None
         self._override: float | None = None
         self._end: End | None = None
@@ -232,9 +233,20 @@ class PodWorker:
             self.state = State.TERMINATING
             return self._world.clock.monotonic()
         if self._refresh:
-            await self._world.volumes.refresh(pod)
-            self._refresh = False
+            await self._refresh_files(pod)
         return verdict.retry_at
+
+    async def _refresh_files(self, pod: core.Pod) -> None:
+        self._refresh = False  # first, so that what changes meanwhile is for the next pass
+        try:
+            await self._world.volumes.refresh(pod)
+        except VolumeError as error:
+            self._refresh = True
+            self._world.recorder.event(pod, "Warning", error.reason, str(error))
+            raise
+        except BaseException:
+            self._refresh = True
+            raise
 
     def _refuse(self, pod: core.Pod, refusal: Failure) -> float:
         """Nothing was done for the pod, so nothing is to be undone."""
