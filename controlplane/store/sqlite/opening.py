@@ -41,18 +41,18 @@ def open_database(path: Path, *, now: float, lock_timeout: float) -> Database:
     )
     try:
         damage = _prepare(connection)
+        if not damage:
+            sync_directory(path.parent)
+            return Database(connection)
     except BaseException:
         connection.close()
         raise
-    if damage:
-        connection.close()
-        kept = _set_aside(path, now)
-        raise CorruptStore(
-            f"open {path}: {damage}; the damaged file was kept as {kept}. Put a backup at {path} and start again, "
-            f"or move {kept.name} to another folder to start with an empty store"
-        )
-    sync_directory(path.parent)
-    return Database(connection)
+    connection.close()
+    kept = _set_aside(path, now)
+    raise CorruptStore(
+        f"open {path}: {damage}; the damaged file was kept as {kept}. Put a backup at {path} and start again, "
+        f"or move {kept.name} to another folder to start with an empty store"
+    )
 
 
 def _prepare(connection: sqlite3.Connection) -> str:
