@@ -281,12 +281,13 @@ async def _throw(api: Harness, request: tuple[str, str, bytes, str, str]) -> Non
         return
     reply = await asyncio.wait_for(task, 10)
     assert reply is not None
-    assert reply.status != 500, (request, reply.body)
+    # A few faults of the client are a 500 upstream, without a reason; what we did not foresee says so.
+    assert b"unexpected error" not in reply.body, (request, reply.body)
     if reply.status >= 400 and reply.content_type == "application/json":
         status = json.loads(reply.body)
         assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", reply.status)
         assert status["message"]
-        assert status["reason"]
+        assert status.get("reason") or reply.status == 500
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
