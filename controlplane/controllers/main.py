@@ -13,6 +13,8 @@ from client.events import EventRecorder
 from client.informer import InformerFactory
 from client.interface import Client
 from controlplane.controllers.deployments import controller as deployments
+from controlplane.controllers.garbage import controller as garbage
+from controlplane.controllers.namespaces.controller import NamespaceController
 from controlplane.controllers.ownership import Owned
 from controlplane.controllers.replicasets import controller as replicasets
 from controlplane.controllers.root_ca import RootCaController
@@ -55,6 +57,7 @@ def _services(client: Client, informers: InformerFactory, clock: Clock, root_ca:
 
     yield ServiceAccountController(client, informers, clock)
     yield RootCaController(client, informers, clock, root_ca)
+    yield NamespaceController(client, informers, clock)
 
     # Each controller reports under its own name.
     recorder = EventRecorder(client, replicasets.COMPONENT, clock=clock)
@@ -64,3 +67,8 @@ def _services(client: Client, informers: InformerFactory, clock: Clock, root_ca:
     recorder = EventRecorder(client, deployments.COMPONENT, clock=clock)
     yield recorder
     yield deployments.DeploymentController(client, informers.informer(Deployment), replica_sets, pods, clock, recorder)
+
+    recorder = EventRecorder(client, garbage.COMPONENT, clock=clock)
+    yield recorder
+    shared = (core.Pod, core.Namespace, ReplicaSet, Deployment)
+    yield garbage.GarbageCollector(client, informers, clock, recorder, shared)
