@@ -261,6 +261,10 @@ def runner() -> Any:
     with asyncio.Runner() as runner:
         config = ServerConfig(data_dir=Path("unused"), config_dir=Path("unused"), node_ips=("192.0.2.1",))
         harness = runner.run(start(config))
+        # Admission waits a while for the account of a pod, and time stands still here.
+        for namespace in ("default", "kube-system", "kube-public", "kube-node-lease"):
+            path = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+            assert runner.run(harness.create(path, {"metadata": {"name": "default"}})).status == 201
         yield runner, harness
         harness.server.close_watches()
 
