@@ -8,6 +8,7 @@ from typing import Protocol
 
 from api import core_v1 as core
 from api.apps_v1 import Deployment, ReplicaSet
+from api.coordination_v1 import Lease
 from client.clock import Clock
 from client.events import EventRecorder
 from client.informer import InformerFactory
@@ -15,7 +16,10 @@ from client.interface import Client
 from controlplane.controllers.deployments import controller as deployments
 from controlplane.controllers.garbage import controller as garbage
 from controlplane.controllers.namespaces.controller import NamespaceController
+from controlplane.controllers.nodes import eviction, lifecycle
+from controlplane.controllers.nodes.placement import OnNodes
 from controlplane.controllers.ownership import Owned
+from controlplane.controllers.pod_collection.controller import PodCollector
 from controlplane.controllers.replicasets import controller as replicasets
 from controlplane.controllers.root_ca import RootCaController
 from controlplane.controllers.service_accounts import ServiceAccountController
@@ -68,7 +72,17 @@ def _services(client: Client, informers: InformerFactory, clock: Clock, root_ca:
     yield recorder
     yield deployments.DeploymentController(client, informers.informer(Deployment), replica_sets, pods, clock, recorder)
 
+    placed = OnNodes(pods.informer)
+    recorder = EventRecorder(client, lifecycle.COMPONENT, clock=clock)
+    yield recorder
+    yield lifecycle.NodeLifecycleController(client, informers, placed, clock, recorder)
+
+    recorder = EventRecorder(client, eviction.COMPONENT, clock=clock)
+    yield recorder
+    yield eviction.TaintEvictionController(client, informers, placed, clock, recorder)
+    yield PodCollector(client, informers, clock)
+
     recorder = EventRecorder(client, garbage.COMPONENT, clock=clock)
     yield recorder
-    shared = (core.Pod, core.Namespace, ReplicaSet, Deployment)
+    shared = (core.Pod, core.Node, core.Namespace, Lease, ReplicaSet, Deployment)
     yield garbage.GarbageCollector(client, informers, clock, recorder, shared)
