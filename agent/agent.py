@@ -236,7 +236,8 @@ class Agent:
         static = self._statics.pop(uid, None)
         if static is not None:
             self.mirrors.static_removed(static)
-        self.workers.remove(uid)
+        # The API server lets go of a pod once it has ended, or when somebody forces it: no grace is left either way.
+        self.workers.remove(uid, grace=None if static is not None else 0)
 
     def _node_gone(self, node: core.Node) -> None:
         self.reporter.seen(None)

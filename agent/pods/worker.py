@@ -111,9 +111,11 @@ class PodWorker:
         if _is_news(before, pod):
             self._reconsider()
 
-    def remove(self) -> None:
-        """No source has the pod any more."""
+    def remove(self, grace: float | None = None) -> None:
+        """No source has the pod any more; `grace` in seconds caps what it was granted."""
         self.removed = True
+        if grace is not None:
+            self._override = grace
         self._reconsider()
 
     def evict(self, failure: Failure, grace: float | None = None) -> None:

@@ -62,12 +62,12 @@ class PodWorkers:
         else:
             worker.update(pod)
 
-    def remove(self, uid: str) -> None:
-        """No source has the pod any more."""
+    def remove(self, uid: str, grace: float | None = None) -> None:
+        """No source has the pod any more; `grace` in seconds caps what it was granted."""
         self._again.pop(uid, None)
         worker = self._workers.get(uid)
         if worker is not None:
-            worker.remove()
+            worker.remove(grace)
 
     def adopt_orphan(self, runtime: ObservedPod) -> None:
         """End a pod that the runtime has and no source wants."""
