@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from api import core_v1 as core
 from api import meta_v1 as meta
 from api import pods
 from api.names import dns1123_label
 from api.pod_resources import compute_qos_class
 from api.times import Time
-from controlplane.apiserver.registry.strategy import Strategy, Write
+from controlplane.apiserver.registry.strategy import Strategy, Write, reset_metadata_for_status
 
 _GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
@@ -35,6 +37,9 @@ class PodStrategy(Strategy):
                 )
             )
         _merge_label_keys(pod)
+
+    def warn_create(self, obj: Any, write: Write) -> None:
+        pod: core.Pod = obj
         problems = dns1123_label(pod.metadata.name)
         if problems and not pod.metadata.generate_name:
             listed = "[" + " ".join(problems) + "]"
@@ -59,6 +64,14 @@ class PodStrategy(Strategy):
         if requested is not None:
             return requested
         return pod.spec.termination_grace_period_seconds or 0
+
+    def prepare_ephemeral(self, new: Any, old: Any, write: Write) -> None:
+        """The half of `pods/ephemeralcontainers`: that list, nothing else."""
+        added = new.spec.ephemeral_containers
+        new.spec = msgspec.structs.replace(old.spec, ephemeral_containers=added)
+        new.status = old.status
+        reset_metadata_for_status(new.metadata, old.metadata)
+        self.count_generation(new, old)
 
 
 def _keep_observed_generations(new: core.PodStatus, old: core.PodStatus) -> None:

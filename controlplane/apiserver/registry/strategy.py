@@ -62,6 +62,9 @@ class Strategy:
         if self.facts.counts_generations:
             obj.metadata.generation = 1
 
+    def warn_create(self, obj: Any, write: Write) -> None:
+        """Warn of what is valid and yet unwise; asked only once the object has been found valid."""
+
     def reserve_create(self, obj: Any, write: Write) -> Finish | None:
         """Take what the object needs from a common stock (addresses, ports); raises StatusError when there is none."""
         return None

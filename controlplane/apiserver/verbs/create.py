@@ -76,6 +76,7 @@ async def _store(
         problems = validate_create(obj) + strategy.extra_validation(obj, None)
         if problems:
             raise errors.invalid(registry.group_kind, meta.name, problems)
+        strategy.warn_create(obj, write)
         value = registry.encode(obj)
         if wanted.dry_run:
             if registry.cache.get(meta.namespace, meta.name) is not None:
