@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from api.errors import GroupName
+from api.fields import FieldErrors
 from api.scheme import SCHEME, Resource
 from api.validation import validate_status_update
+from api.validation.pods import validate_ephemeral_update
 from client.clock import Clock
 from controlplane.apiserver import routing
 from controlplane.apiserver.components import Components
@@ -20,6 +23,7 @@ from controlplane.apiserver.dispatch import Dispatcher, Endpoint
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.kubelet import Kubelets
 from controlplane.apiserver.objects import registry_key
+from controlplane.apiserver.registry.pods import PodStrategy
 from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.registry.signing_requests import SigningRequestStrategy
 from controlplane.apiserver.reviews import Reviews
@@ -137,6 +141,10 @@ class Endpoints:
     def _serve_pods(self, registry: Registry, endpoint: Endpoint) -> None:
         environment, kubelets = self._parts.environment, self._parts.kubelets
         budgets = self._registry(GroupName("policy", "poddisruptionbudgets"), "v1")
+        strategy = registry.strategy
+        if isinstance(strategy, PodStrategy):
+            part = Part(lambda _, new, old, write: strategy.prepare_ephemeral(new, old, write), _ephemeral_problems)
+            self._serve_part(registry, endpoint, "ephemeralcontainers", part)
         endpoint.add("create", partial(binding.bind, registry, environment), "binding")
         endpoint.add("create", partial(eviction.evict, registry, budgets, environment), "eviction")
         endpoint.add("get", partial(logs.read_log, registry, kubelets), "log")
@@ -150,6 +158,12 @@ class Endpoints:
         if resource is None:
             raise LookupError(f"{group_resource} is not in the scheme")
         return self._parts.registries[registry_key(resource)]
+
+
+def _ephemeral_problems(new: Any, old: Any) -> FieldErrors:
+    found: FieldErrors = []
+    validate_ephemeral_update(new, old, found)
+    return found
 
 
 async def _watch(registry: Registry, fanout: Fanout, exchange: Exchange) -> Reply | None:

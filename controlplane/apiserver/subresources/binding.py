@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from api import codec, errors, fields, pods
 from api import core_v1 as core
 from api import meta_v1 as meta
 from api.rendering import quote
+from api.validation.pods import validate_binding
 from controlplane.apiserver import bodies, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.registry.registry import Registry
@@ -91,12 +90,8 @@ def _place(pod: core.Pod, binding: core.Binding, environment: Environment) -> No
 
 
 def _check(binding: core.Binding) -> None:
-    target: Any = binding.target
     problems: fields.FieldErrors = []
-    if target.kind not in ("", "Node"):
-        problems.append(fields.not_supported("target.kind", target.kind, ("Node", "<empty>")))
-    if not target.name:
-        problems.append(fields.required("target.name"))
+    validate_binding(binding, problems)
     if problems:
         raise errors.invalid("Binding", binding.metadata.name, problems)
 

@@ -153,3 +153,20 @@ async def test_a_signing_request_names_who_asked(api: Harness) -> None:
     approved = (await api.update(f"{requests}/c/approval", body)).ok
     assert approved["status"]["conditions"][0]["type"] == "Approved"
     assert "certificate" not in approved["status"]
+
+
+async def test_containers_to_debug_with_can_be_added_but_not_changed(api: Harness) -> None:
+    await api.create(PODS, pod("p", nodeName="n1"))
+    added = {"name": "debug", "image": "busybox", "targetContainerName": "c"}
+    body = {"spec": {"ephemeralContainers": [added], "nodeName": "elsewhere"}, "status": {"phase": "Running"}}
+    strategic = "application/strategic-merge-patch+json"
+    changed = (await api.patch(f"{PODS}/p/ephemeralcontainers", body, strategic)).ok
+    (container,) = changed["spec"]["ephemeralContainers"]
+    assert (container["name"], container["terminationMessagePath"]) == ("debug", "/dev/termination-log")
+    assert (changed["spec"]["nodeName"], changed["status"]["phase"]) == ("n1", "Pending")
+    assert changed["metadata"]["generation"] == 2
+    other = {"spec": {"ephemeralContainers": [{"name": "debug", "image": "other"}]}}
+    message = (await api.patch(f"{PODS}/p/ephemeralcontainers", other, strategic)).refused(422, "Invalid")
+    assert "may not be changed" in message
+    gone = await api.patch(f"{PODS}/p/ephemeralcontainers", {"spec": {"ephemeralContainers": None}})
+    assert "may not be removed" in gone.refused(422, "Invalid")
