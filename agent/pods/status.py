@@ -6,13 +6,14 @@ import ipaddress
 from dataclasses import dataclass
 
 from agent.pods.conditions import conditions
-from agent.pods.containers import ContainerFacts, container_statuses
+from agent.pods.containers import LOST_EXIT_CODE, STATUS_UNKNOWN, ContainerFacts, container_statuses
 from agent.pods.observed import ObservedPod
 from agent.pods.phases import FAILED, TERMINAL, phase
 from agent.pods.planner import Kind, initialized, sandbox_verdict
 from api import core_v1 as core
 from api.codec import deepcopy
 from api.pod_resources import compute_qos_class
+from api.pods import is_static
 from api.times import Time
 
 
@@ -51,6 +52,8 @@ def pod_status(
     status.container_statuses = _statuses(pod, Kind.APP, before, *args)
     status.ephemeral_container_statuses = _statuses(pod, Kind.EPHEMERAL, before, *args)
 
+    if facts.terminal and in_place:
+        _account_for_all(status.container_statuses)
     _decide_phase(pod, status, before, facts, in_place)
     fresh, _, _ = sandbox_verdict(pod, runtime)
     status.conditions = conditions(
@@ -105,6 +108,9 @@ def _decide_phase(
         terminal=facts.terminal,
         initialized=in_place,
     )
+    if facts.terminal and status.phase not in TERMINAL and not is_static(pod):
+        # Taken down before it could come up: others wait for a pod that has ended to say so.
+        status.phase = FAILED
     # Succeeded and Failed are for ever: first what this agent said, then what the API says.
     if status.phase not in TERMINAL and before.phase in TERMINAL:
         status.phase = before.phase
@@ -117,6 +123,20 @@ def _decide_phase(
     elif status.phase == before.phase:
         status.reason = before.reason or pod.status.reason
         status.message = before.message or pod.status.message
+
+
+def _account_for_all(statuses: list[core.ContainerStatus]) -> None:
+    """Once a pod has run and been taken down, a container of which nobody knows the end has ended nonetheless."""
+    for status in statuses:
+        if status.state.terminated is None:
+            status.state = core.ContainerState(
+                terminated=core.ContainerStateTerminated(
+                    exit_code=LOST_EXIT_CODE,
+                    reason=STATUS_UNKNOWN,
+                    message="The container could not be located when the pod was terminated",
+                )
+            )
+            status.started = status.ready = False
 
 
 def _addresses(

@@ -85,6 +85,13 @@ class TestPhase:
         assert tell(pod("a"), seen(exited("a", 143)), terminal=True).phase == "Failed"
         assert tell(pod("a"), seen(exited("a", 0)), terminal=True).phase == "Succeeded"
 
+    def test_of_a_pod_taken_down_before_it_came_up_is_failed(self) -> None:
+        assert tell(pod("a"), nothing(), terminal=True).phase == "Failed"
+        status = tell(pod("a", "b"), seen(exited("a")), terminal=True)
+        assert status.phase == "Failed"
+        assert status.container_statuses[1].state.terminated is not None
+        assert status.container_statuses[1].state.terminated.reason == "ContainerStatusUnknown"
+
     def test_once_final_is_never_taken_back(self) -> None:
         web = pod("a")
         ended = core.PodStatus(phase="Failed", reason="Evicted", message="no room")
