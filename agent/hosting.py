@@ -35,7 +35,11 @@ class NodeHost:
         return (await self._client.container_status(container_id)).status.log_path
 
     async def container_running(self, container_id: str) -> bool:
-        return (await self._client.container_status(container_id)).status.state == cri.CONTAINER_RUNNING
+        # As the agent knows it from the runtime's events: who follows a log asks every second, and goes on following
+        # while the runtime restarts.
+        workers = self._agent.workers
+        pods = workers.running() if workers is not None else ()
+        return any(one.id == container_id for _, containers in pods for one in containers)
 
     async def exec_url(
         self, container_id: str, command: Sequence[str], *, stdin: bool, stdout: bool, stderr: bool, tty: bool

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack
+from typing import BinaryIO
 
 import asyncinotify
 
@@ -24,17 +25,18 @@ GLANCE = 1.0
 SEND = 32 * 1024
 
 
-async def read_log(path: str, options: LogOptions, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
-    """What the reader of the log at `path` sees, in pieces. `running` says whether the container still runs.
+async def read_log(
+    file: BinaryIO, options: LogOptions, running: Callable[[], Awaitable[bool]]
+) -> AsyncGenerator[bytes, None]:
+    """What the reader of a log sees, in pieces. `file` is the log, opened at the path where its runtime writes it.
 
-    Raises FileNotFoundError when there is no log, OSError when it cannot be read.
+    `running` says whether the container still runs. Raises OSError.
     """
+    path, inode = file.name, os.fstat(file.fileno()).st_ino
     rendering = Rendering(options)
-    with ExitStack() as files:
-        file = files.enter_context(open(path, "rb"))
-        inode = os.fstat(file.fileno()).st_ino
-        if options.tail is not None:
-            seek_tail(file, options.tail)
+    if options.tail is not None:
+        seek_tail(file, options.tail)
+    with ExitStack() as opened:
         watch: _Watch | None = None
         lines = Lines(file)
         ended = False
@@ -43,13 +45,13 @@ async def read_log(path: str, options: LogOptions, running: Callable[[], Awaitab
                 yield piece
             if rendering.exhausted or not options.follow:
                 return
-            watch = watch or files.enter_context(_Watch(path))
+            watch = watch or opened.enter_context(_Watch(path))
             following = generations.successor(path, inode)
             if following is not None and (ended or _begun(following)):
                 async for piece in _render(lines, rendering):
                     yield piece
                 file.close()
-                file = files.enter_context(open(following, "rb"))
+                file = opened.enter_context(open(following, "rb"))
                 inode = os.fstat(file.fileno()).st_ino
                 lines = Lines(file)
                 continue
@@ -62,7 +64,7 @@ async def read_log(path: str, options: LogOptions, running: Callable[[], Awaitab
 async def _render(lines: Lines, rendering: Rendering) -> AsyncIterator[bytes]:
     """What there is to see by now, in pieces worth sending."""
     pieces: list[bytes] = []
-    size = 0
+    size = seen = 0
     for line in lines.take():
         shown = rendering.show(line)
         if shown:
@@ -73,6 +75,10 @@ async def _render(lines: Lines, rendering: Rendering) -> AsyncIterator[bytes]:
             pieces, size = [], 0
         if rendering.exhausted:
             break
+        seen += len(line)
+        if seen >= SEND:
+            seen = 0
+            await asyncio.sleep(0)  # a long log of which nothing is to be seen must not hold up everybody else
     if pieces:
         yield b"".join(pieces)
 

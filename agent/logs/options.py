@@ -9,8 +9,16 @@ from datetime import UTC, datetime
 from agent.logs.records import padded_stamp
 
 
-class InvalidOptions(ValueError):
+class OptionsError(ValueError):
     """A query that is no set of log options."""
+
+
+class UndecodableOptions(OptionsError):
+    """One of its values is not of its type."""
+
+
+class InvalidOptions(OptionsError):
+    """Its values are of their types, and not allowed, alone or together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +35,33 @@ class LogOptions:
 
 
 def parse_options(query: Mapping[str, str], now: float) -> LogOptions:
-    """The options of a query; `now` is the wall clock that `sinceSeconds` counts back from. Raises InvalidOptions."""
-    tail = query.get("tailLines") or query.get("tail") or ""
-    since = query.get("sinceTime", "")
-    seconds = query.get("sinceSeconds", "")
-    stream = query.get("stream", "")
-    if since and seconds:
+    """The options of a query; `now` is the wall clock that `sinceSeconds` counts back from. Raises OptionsError."""
+    tail = query.get("tail") or query.get("tailLines", "")  # the short name is older
+    lines = _number("tailLines", tail) if tail not in ("", "all") else None
+    since = _stamp(query["sinceTime"]) if query.get("sinceTime") else None
+    seconds = _number("sinceSeconds", query["sinceSeconds"]) if query.get("sinceSeconds") else None
+    limit = _number("limitBytes", query["limitBytes"]) if query.get("limitBytes") else None
+    stream = query.get("stream") or "All"
+    if lines is not None and lines < 0:
+        raise InvalidOptions("tailLines: must be greater than or equal to 0")
+    if limit is not None and limit < 1:
+        raise InvalidOptions("limitBytes: must be greater than 0")
+    if since is not None and seconds is not None:
         raise InvalidOptions("at most one of `sinceTime` or `sinceSeconds` may be specified")
-    if stream not in ("", "All", "Stdout", "Stderr"):
+    if seconds is not None and seconds < 1:
+        raise InvalidOptions("sinceSeconds: must be greater than 0")
+    if stream not in ("All", "Stdout", "Stderr"):
         raise InvalidOptions(f"stream: unsupported value {stream!r}")
+    if stream != "All" and lines is not None:
+        raise InvalidOptions("`tailLines` and specific `stream` are mutually exclusive for now")
     return LogOptions(
         follow=_flag(query, "follow"),
         previous=_flag(query, "previous"),
         timestamps=_flag(query, "timestamps"),
-        tail=_number("tailLines", tail, 0) if tail not in ("", "all") else None,
-        since=_stamp(since) if since else _before(now, _number("sinceSeconds", seconds, 1)) if seconds else None,
-        limit=_number("limitBytes", query["limitBytes"], 1) if query.get("limitBytes") else None,
-        stream=stream.lower().encode() if stream in ("Stdout", "Stderr") else None,
+        tail=lines,
+        since=since if seconds is None else _before(now, seconds),
+        limit=limit,
+        stream=stream.lower().encode() if stream != "All" else None,
     )
 
 
@@ -52,13 +70,13 @@ def _flag(query: Mapping[str, str], name: str) -> bool:
     return name in query and query[name].lower() not in ("false", "0")
 
 
-def _number(name: str, text: str, least: int) -> int:
+def _number(name: str, text: str) -> int:
     try:
         value = int(text)
     except ValueError:
-        raise InvalidOptions(f"{name}: {text!r} is not a number") from None
-    if value < least:
-        raise InvalidOptions(f"{name}: must be greater than or equal to {least}")
+        raise UndecodableOptions(f"{name}: {text!r} is not a number") from None
+    if not -(1 << 63) <= value < 1 << 63:
+        raise UndecodableOptions(f"{name}: {text!r} is out of range")
     return value
 
 
@@ -66,14 +84,14 @@ def _stamp(text: str) -> bytes:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidOptions(f"sinceTime: {text!r} is not a time") from None
+        raise UndecodableOptions(f"sinceTime: {text!r} is not a time") from None
     if moment.tzinfo is None:
-        raise InvalidOptions(f"sinceTime: {text!r} has no time zone")
+        raise UndecodableOptions(f"sinceTime: {text!r} has no time zone")
     return _render(moment)
 
 
 def _before(now: float, seconds: int) -> bytes:
-    return _render(datetime.fromtimestamp(now - seconds, UTC))
+    return _render(datetime.fromtimestamp(max(0.0, now - seconds), UTC))
 
 
 def _render(moment: datetime) -> bytes:

@@ -2,12 +2,15 @@
 
 `2016-10-06T00:17:09.669794202Z stdout F the text`: time with nanoseconds, stream, tags, text. The tag `P` says that the
 line goes on in the next record of the stream (a runtime cuts lines at 16 KiB), `F` that it ends here. Source: the CRI
-log format of the container runtime interface's design document.
+log format of the container runtime interface's design document. Docker, behind its CRI adapter, writes objects of JSON
+instead, one a line.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import msgspec
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,8 @@ class Record:
 
 def parse_record(line: bytes) -> Record | None:
     """The record in a line of the file, given with its newline; None for a line that is no record."""
+    if line.startswith(b"{"):
+        return _docker_record(line)
     parts = line.split(b" ", 3)
     if len(parts) < 3 or parts[1] not in (b"stdout", b"stderr"):
         return None
@@ -32,6 +37,24 @@ def parse_record(line: bytes) -> Record | None:
     if partial and text.endswith(b"\n"):
         text = text[:-1]
     return Record(parts[0], parts[1], text, partial)
+
+
+class _DockerRecord(msgspec.Struct):
+    log: str
+    stream: str = "stdout"
+    time: str = ""
+
+
+_docker_decoder = msgspec.json.Decoder(_DockerRecord)
+
+
+def _docker_record(line: bytes) -> Record | None:
+    try:
+        found = _docker_decoder.decode(line)
+    except msgspec.DecodeError:
+        return None
+    text = found.log.encode("utf-8", "replace")
+    return Record(found.time.encode(), found.stream.encode(), text, partial=not text.endswith(b"\n"))
 
 
 def padded_stamp(stamp: bytes) -> bytes:

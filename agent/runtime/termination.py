@@ -6,8 +6,9 @@ from the end of its log. Limits are the API documentation's: 4096 bytes of file,
 
 from __future__ import annotations
 
-import json
 import os
+
+from agent.logs.records import parse_record
 
 MOST_FILE_BYTES = 4096
 MOST_LOG_BYTES = 2048
@@ -48,23 +49,10 @@ def log_tail(path: str) -> str:
         return ""
     except OSError as error:
         return f"Error on reading termination message from logs: {error.strerror or error}"
-    records = raw.split(b"\n")
+    lines = raw.splitlines(keepends=True)
     if start:
-        records = records[1:]
-    text = b"".join(_payload(record) for record in records if record)
-    lines = text.splitlines(keepends=True)[-MOST_LOG_LINES:]
-    return b"".join(lines)[-MOST_LOG_BYTES:].decode("utf-8", "replace")
-
-
-def _payload(record: bytes) -> bytes:
-    """What the container wrote, of one record in CRI's format (or Docker's JSON)."""
-    if record.startswith(b"{"):
-        try:
-            return str(json.loads(record)["log"]).encode()
-        except (ValueError, KeyError, TypeError):
-            return record + b"\n"
-    parts = record.split(b" ", 3)
-    if len(parts) < 4:
-        return b"" if len(parts) == 3 and parts[2] == b"P" else b"\n"
-    partial = parts[2].split(b":")[0] == b"P"
-    return parts[3] if partial else parts[3] + b"\n"
+        del lines[:1]  # the end of a record whose beginning is not among what was read
+    records = [record for line in lines if (record := parse_record(line)) is not None]
+    text = b"".join(record.text for record in records)
+    last = text.splitlines(keepends=True)[-MOST_LOG_LINES:]
+    return b"".join(last)[-MOST_LOG_BYTES:].decode("utf-8", "replace")

@@ -7,6 +7,7 @@ Anonymous requests are refused.
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,10 @@ TOKEN_TTL = 120.0
 ALLOWED_TTL, DENIED_TTL = 300.0, 30.0
 MOST_ENTRIES = 1024
 T = TypeVar("T")
+_FAILURES = (StatusError, ClientError, TimeoutError)
+
+logger = logging.getLogger(__name__)
+
 Review = Callable[[Any], Awaitable[Any]]
 
 
@@ -64,46 +69,48 @@ class Access:
         self._node_name = node_name
         self._review = review
         self._callers: _Kept[Caller] = _Kept(clock)
-        self._decisions: _Kept[str] = _Kept(clock)
+        self._decisions: _Kept[bool] = _Kept(clock)
 
     async def check(self, certificate: Mapping[str, Any] | None, header: str, method: str, path: str) -> Caller:
         """Let the request through or raise Problem: 401 without good credentials, 403 without permission."""
         caller = await self.identify(certificate, header)
         verb, subresources = permissions(method, path)
-        complaint = ""
         for subresource in subresources:
-            complaint = await self._complaint(caller, verb, subresource, path)
-            if not complaint:
+            if await self._is_allowed(caller, verb, subresource):
                 return caller
-        raise Problem(
-            403, f"Forbidden (user={caller.name}, verb={verb}, resource=nodes, subresource(s)={subresources})\n"
-        )
+        listed = " ".join(subresources)
+        raise Problem(403, f"Forbidden (user={caller.name}, verb={verb}, resource=nodes, subresource(s)=[{listed}])\n")
 
     async def identify(self, certificate: Mapping[str, Any] | None, header: str) -> Caller:
-        """Who shows this certificate or Authorization header. Raises Problem (401)."""
+        """Who shows this certificate or else this Authorization header. Raises Problem (401)."""
+        if certificate is not None:
+            caller = caller_of_certificate(certificate)
+            if caller is not None:
+                return caller
         scheme, _, token = header.partition(" ")
         if scheme.lower() == "bearer" and token.strip():
             return await self._caller_of(token.strip())
-        if certificate is not None:
-            return caller_of_certificate(certificate)
-        raise Problem(401, "Unauthorized\n")
+        raise _unauthorized()
 
     async def _caller_of(self, token: str) -> Caller:
         kept = self._callers.get(token)
         if kept is not None:
             return kept
         review = authentication.TokenReview(spec=authentication.TokenReviewSpec(token=token))
-        answered = await self._ask(review)
+        try:
+            answered = await self._review(review)
+        except _FAILURES as error:
+            logger.warning('event=token_not_reviewed error="%s"', error)
+            raise _unauthorized() from error
         user = answered.status.user
         if not answered.status.authenticated or user is None:
-            raise Problem(401, "Unauthorized\n")
+            raise _unauthorized()
         extra = tuple(sorted((key, tuple(values)) for key, values in (user.extra or {}).items()))
         caller = Caller(user.username, user.uid, tuple(user.groups), extra)
         self._callers.put(token, caller, TOKEN_TTL)
         return caller
 
-    async def _complaint(self, caller: Caller, verb: str, subresource: str, path: str) -> str:
-        """Why not; "" when it is allowed."""
+    async def _is_allowed(self, caller: Caller, verb: str, subresource: str) -> bool:
         key = (caller, verb, subresource)
         kept = self._decisions.get(key)
         if kept is not None:
@@ -119,23 +126,26 @@ class Access:
                 ),
             )
         )
-        answered = await self._ask(review)
-        complaint = "" if answered.status.allowed else answered.status.reason or "not allowed"
-        self._decisions.put(key, complaint, DENIED_TTL if complaint else ALLOWED_TTL)
-        return complaint
-
-    async def _ask(self, review: Any) -> Any:
         try:
-            return await self._review(review)
-        except (StatusError, ClientError, TimeoutError) as error:
-            raise Problem(500, f"Authorization error: {error}\n") from error
+            answered = await self._review(review)
+        except _FAILURES as error:
+            logger.warning(
+                'event=access_not_reviewed user=%s subresource=%s error="%s"', caller.name, subresource, error
+            )
+            text = f"Authorization error (user={caller.name}, verb={verb}, resource=nodes, subresource={subresource})"
+            raise Problem(500, text) from error
+        allowed = bool(answered.status.allowed)
+        self._decisions.put(key, allowed, ALLOWED_TTL if allowed else DENIED_TTL)
+        return allowed
 
 
-def caller_of_certificate(certificate: Mapping[str, Any]) -> Caller:
-    """The user that a certificate names: its common name, with its organizations for groups. Raises Problem (401)."""
+def _unauthorized() -> Problem:
+    return Problem(401, "Unauthorized")
+
+
+def caller_of_certificate(certificate: Mapping[str, Any]) -> Caller | None:
+    """The user that a certificate names: its common name, with its organizations for groups; None if it names none."""
     pairs = [pair for part in certificate.get("subject", ()) for pair in part]
     name = next((value for key, value in pairs if key == "commonName"), "")
-    if not name:
-        raise Problem(401, "Unauthorized\n")
     groups = [value for key, value in pairs if key == "organizationName"]
-    return Caller(name, groups=(*groups, "system:authenticated"))
+    return Caller(name, groups=(*groups, "system:authenticated")) if name else None

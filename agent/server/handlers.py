@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
+from typing import BinaryIO
 
 import orjson
 from aiohttp import web
 
 from agent.logs.following import read_log
-from agent.logs.options import InvalidOptions, LogOptions, parse_options
+from agent.logs.options import InvalidOptions, LogOptions, UndecodableOptions, parse_options
 from agent.server.access import Access
+from agent.server.containers import bare_id, logged_container, running_container
+from agent.server.health import health_answer
 from agent.server.host import Host
 from agent.server.http import Problem, peer_certificate
-from agent.server.routes import Route, route
+from agent.server.routes import METHODS, Route, is_known, route
 from agent.server.streaming import commands, tunnelling
 from agent.server.streaming.passing import pass_through
+from agent.server.streaming.websocket import checked, offered_protocols
 from api import codec
 from api import core_v1 as core
-from api.pods import container_statuses, find_container, find_status
+from api.pods import find_container
 from client.clock import Clock
 from cri.errors import CriError
 
-JSON = "application/json"
+MOST_PORT = 65535
+
+logger = logging.getLogger(__name__)
 
 
 class AgentApi:
@@ -34,17 +42,17 @@ class AgentApi:
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """The answer to a request. Raises Problem."""
-        path = request.path
-        await self._access.check(
-            peer_certificate(request), request.headers.get("Authorization", ""), request.method, path
-        )
+        path, method = request.path, request.method
+        await self._access.check(peer_certificate(request), request.headers.get("Authorization", ""), method, path)
         wanted = route(path)
         if wanted is None:
-            raise Problem(404, "404 page not found\n")
+            raise Problem(404, "404: Page Not Found" if is_known(path) else "404 page not found\n")
+        if method not in METHODS[wanted.action]:
+            raise Problem(405, "405: Method Not Allowed", {"Allow": ", ".join(METHODS[wanted.action])})
         try:
             return await self._dispatch(request, wanted)
         except CriError as error:
-            raise Problem(500, f"{error}\n") from error
+            raise Problem(500, str(error)) from error
 
     async def _dispatch(self, request: web.BaseRequest, wanted: Route) -> web.StreamResponse:
         match wanted.action:
@@ -52,19 +60,15 @@ class AgentApi:
                 return await self._run_command(request, wanted)
             case "portForward":
                 return await self._forward(request, wanted)
-        if request.method not in ("GET", "HEAD"):
-            raise Problem(405, "405: Method Not Allowed\n")
-        match wanted.action:
             case "containerLogs":
                 return await self._logs(request, wanted)
             case "pods":
-                return _json(b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[%s]}' % self._pods())
+                return _pod_list(self._host.pods())
             case "runningpods":
-                running = [pod for pod in self._host.pods() if pod.status.phase == "Running"]
-                items = b",".join(codec.encode(pod) for pod in running)
-                return _json(b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[%s]}' % items)
+                return _pod_list([pod for pod in self._host.pods() if pod.status.phase == "Running"])
             case "healthz":
-                return self._health(request, wanted.rest)
+                excluded, verbose = request.query.getall("exclude", []), "verbose" in request.query
+                return health_answer(self._host.health(), wanted.rest, excluded, verbose=verbose)
             case "metrics":
                 return web.Response(text=self._host.metrics(), content_type="text/plain", charset="utf-8")
             case "configz":
@@ -72,157 +76,135 @@ class AgentApi:
             case _:
                 return _json(orjson.dumps(self._host.debug()))
 
-    def _pods(self) -> bytes:
-        return b",".join(codec.encode(pod) for pod in self._host.pods())
-
-    def _health(self, request: web.BaseRequest, name: str) -> web.Response:
-        checks = self._host.health()
-        if name:
-            if name not in checks:
-                raise Problem(404, "404 page not found\n")
-            checks = {name: checks[name]}
-        failed = {check: complaint for check, complaint in checks.items() if complaint}
-        lines = [f"[-]{check} failed: {checks[check]}" if checks[check] else f"[+]{check} ok" for check in checks]
-        if failed:
-            return web.Response(status=500, text="\n".join([*lines, "healthz check failed", ""]))
-        if "verbose" in request.query:
-            return web.Response(text="\n".join([*lines, "healthz check passed", ""]))
-        return web.Response(text="ok")
-
     # ------------------------------------------------------------------ logs
 
     async def _logs(self, request: web.BaseRequest, wanted: Route) -> web.StreamResponse:
         try:
             options = parse_options(request.query, self._clock.now())
+        except UndecodableOptions as error:
+            raise Problem(400, '{"message": "Unable to decode query."}') from error
         except InvalidOptions as error:
-            raise Problem(422, orjson.dumps({"message": f"Invalid request: {error}"}).decode(), JSON) from error
+            raise Problem(422, '{"message": "Invalid request."}') from error
         pod = self._host.pod(wanted.namespace, wanted.pod)
         if pod is None:
-            raise Problem(404, f'pod "{wanted.pod}" does not exist\n')
+            raise Problem(404, f'pod "{wanted.pod}" does not exist')
         if find_container(pod.spec, wanted.container) is None:
-            raise Problem(404, f'container "{wanted.container}" not found in pod "{wanted.pod}"\n')
+            raise Problem(404, f'container "{wanted.container}" not found in pod "{wanted.pod}"')
         container_id = logged_container(pod, wanted.container, previous=options.previous)
-        path = await self._host.log_path(container_id)
-        return await self._send_log(request, path, container_id, options)
+        try:
+            path = await self._host.log_path(bare_id(container_id))
+        except CriError as error:
+            logger.warning('event=log_not_found container=%s error="%s"', container_id, error)
+            raise Problem(400, f"unable to retrieve container logs for {container_id}") from error
+        return await self._send_log(request, path, bare_id(container_id), options)
 
     async def _send_log(
         self, request: web.BaseRequest, path: str, container_id: str, options: LogOptions
     ) -> web.StreamResponse:
-        pieces = read_log(path, options, lambda: self._host.container_running(container_id))
-        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
-        response.enable_chunked_encoding()
-        try:
-            first = await anext(pieces, None) if not options.follow else None
-        except OSError as error:
-            raise Problem(400, f"failed to try resolving symlinks in path {path!r}: {error}\n") from error
-        await response.prepare(request)
-        if first is not None:
-            await response.write(first)
-        async for piece in pieces:
-            await response.write(piece)
-        await response.write_eof()
-        return response
+        with _opened_log(path) as file:
+            pieces = read_log(file, options, lambda: self._host.container_running(container_id))
+            response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+            response.enable_chunked_encoding()
+            await response.prepare(request)
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    await response.write(piece)
+            await response.write_eof()
+            return response
 
     # -------------------------------------------------------------- streaming
 
     def _pod(self, wanted: Route) -> core.Pod:
         pod = self._host.pod(wanted.namespace, wanted.pod)
-        if pod is None or (wanted.uid and pod.metadata.uid != wanted.uid):
-            raise Problem(404, "pod does not exist\n")
+        if pod is None:
+            raise Problem(404, "pod does not exist")
         return pod
 
     async def _run_command(self, request: web.BaseRequest, wanted: Route) -> web.StreamResponse:
-        query = request.query
-        channels = commands.Channels(
-            *(query.get(name) in ("1", "true") for name in ("input", "output", "error", "tty"))
-        )
-        if not (channels.stdin or channels.stdout or channels.stderr):
-            raise Problem(400, "you must specify at least 1 of stdin, stdout, stderr\n")
-        container_id = running_container(self._pod(wanted), wanted.container)
+        channels = requested_channels(request.query)
+        pod = self._pod(wanted)
+        container_id = running_container(pod, wanted.container) if wanted.uid in ("", pod.metadata.uid) else ""
+        if not container_id:
+            raise Problem(500, f'container not found ("{wanted.container}")')
+        websocket = _wants_websocket(request)
+        if websocket:
+            checked(request, commands.PROTOCOLS)  # before the runtime is asked for anything
         streams = {
             "stdin": channels.stdin,
             "stdout": channels.stdout,
-            "stderr": channels.stderr and not channels.tty,
+            "stderr": channels.stderr,
             "tty": channels.tty,
         }
-        websocket = _wants_websocket(request)
-        if websocket and commands.choose_protocol(commands.offered_protocols(request)) is None:
-            raise Problem(403, f"no protocol of {commands.offered_protocols(request)} is spoken here\n")
         if wanted.action == "exec":
-            url = await self._host.exec_url(container_id, query.getall("command", []), **streams)
+            url = await self._host.exec_url(container_id, request.query.getall("command", []), **streams)
         else:
             url = await self._host.attach_url(container_id, **streams)
         if websocket:
-            return await commands.translate(request, url, channels)
+            return await commands.translate(request, url, channels, self._clock)
         return await pass_through(request, url)
 
     async def _forward(self, request: web.BaseRequest, wanted: Route) -> web.StreamResponse:
-        try:
-            ports = [int(port) for value in request.query.getall("port", []) for port in value.split(",") if port]
-        except ValueError as error:
-            raise Problem(400, f"invalid port: {error}\n") from error
+        websocket = _wants_websocket(request)
+        tunnelled = websocket and tunnelling.TUNNELLED in offered_protocols(request)
+        # Only the oldest protocol has the ports in the request; SPDY names one for each of its streams.
+        ports = requested_ports(request.query.getall("port", [])) if websocket and not tunnelled else []
         pod = self._pod(wanted)
-        tunnelled = _wants_websocket(request) and tunnelling.TUNNELLED in commands.offered_protocols(request)
+        if wanted.uid not in ("", pod.metadata.uid):
+            raise Problem(404, "pod not found")
         try:
             url = await self._host.port_forward_url(pod, ports)
         except LookupError as error:
-            raise Problem(500, f"{error}\n") from error
+            raise Problem(500, f'pod not found ("{pod.metadata.name}_{pod.metadata.namespace}")') from error
         return await (tunnelling.tunnel(request, url) if tunnelled else pass_through(request, url))
 
 
+def _opened_log(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        cause = (error.strerror or str(error)).lower()
+        raise Problem(400, f'failed to try resolving symlinks in path "{path}": lstat {path}: {cause}') from error
+
+
 def _json(body: bytes) -> web.Response:
-    return web.Response(body=body, content_type=JSON)
+    return web.Response(body=body, content_type="application/json")
+
+
+def _pod_list(pods: Iterable[core.Pod]) -> web.Response:
+    items = b",".join(codec.encode(pod) for pod in pods)
+    return _json(b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[%s]}\n' % items)
 
 
 def _wants_websocket(request: web.BaseRequest) -> bool:
     upgrade = request.headers.get("Upgrade", "")
-    if not upgrade:
+    if not upgrade or "upgrade" not in request.headers.get("Connection", "").lower():
         raise Problem(400, "Upgrade request required\n")
     return upgrade.lower() == "websocket"
 
 
-def _status(pod: core.Pod, name: str) -> core.ContainerStatus | None:
-    return find_status(container_statuses(pod.status), name)
+def requested_channels(query: Mapping[str, str]) -> commands.Channels:
+    """The streams that the query of an exec or attach asks for. Raises Problem."""
+    stdin, stdout, stderr, tty = (query.get(name) in ("1", "true") for name in ("input", "output", "error", "tty"))
+    stderr = stderr and not tty  # a terminal has no stderr of its own
+    if not (stdin or stdout or stderr):
+        raise Problem(400, "you must specify at least 1 of stdin, stdout, stderr")
+    return commands.Channels(stdin, stdout, stderr, tty)
 
 
-def bare_id(container_id: str) -> str:
-    """The runtime's own id in a `containerd://…` of the API."""
-    return container_id.partition("://")[2]
-
-
-def running_container(pod: core.Pod, name: str) -> str:
-    """The id of a container that runs. Raises Problem."""
-    status = _status(pod, name)
-    if status is None or status.state is None or status.state.running is None or not status.container_id:
-        raise Problem(500, f'container not found ("{name}")\n')
-    return bare_id(status.container_id)
-
-
-_WAITING: Mapping[str, str] = {
-    "ErrImagePull": "image can't be pulled",
-    "ImagePullBackOff": "trying and failing to pull image",
-}
-
-
-def logged_container(pod: core.Pod, name: str, *, previous: bool) -> str:
-    """The id of the container whose log is asked for. Raises Problem with upstream's words when there is none."""
-    where = f'container "{name}" in pod "{pod.metadata.name}"'
-    status = _status(pod, name)
-    if status is None:
-        raise Problem(400, f"{where} is not available\n")
-    last = status.last_state.terminated if status.last_state is not None else None
-    if previous:
-        if last is None or not last.container_id:
-            raise Problem(400, f"previous terminated {where} not found\n")
-        return bare_id(last.container_id)
-    state = status.state or core.ContainerState()
-    if state.running is not None and status.container_id:
-        return bare_id(status.container_id)
-    if state.terminated is not None and state.terminated.container_id:
-        return bare_id(state.terminated.container_id)
-    if last is not None and last.container_id:
-        return bare_id(last.container_id)
-    if state.waiting is not None:
-        reason = _WAITING.get(state.waiting.reason, state.waiting.reason)
-        raise Problem(400, f"{where} is waiting to start: {reason}\n")
-    raise Problem(400, f"{where} is waiting to start - no logs yet\n")
+def requested_ports(values: Iterable[str]) -> list[int]:
+    """The ports in the query of a port-forward. Raises Problem."""
+    ports = []
+    for text in (port for value in values for port in value.split(",")):
+        cause = ""
+        if not (text.isascii() and text.isdigit()):
+            cause = "invalid syntax"
+        elif int(text) > MOST_PORT:
+            cause = "value out of range"
+        if cause:
+            raise Problem(400, f'unable to parse "{text}" as a port: strconv.ParseUint: parsing "{text}": {cause}')
+        if int(text) == 0:
+            raise Problem(400, f'port "{text}" must be > 0')
+        ports.append(int(text))
+    if not ports:
+        raise Problem(400, 'query parameter "port" is required')
+    return ports

@@ -20,7 +20,8 @@ class Host(Protocol):
     async def log_path(self, container_id: str) -> str:
         """Where the runtime writes the log of a container; "" when it keeps none."""
 
-    async def container_running(self, container_id: str) -> bool: ...
+    async def container_running(self, container_id: str) -> bool:
+        """Whether it runs, as far as is known; asked for every second by each follower of its log."""
 
     async def exec_url(
         self, container_id: str, command: Sequence[str], *, stdin: bool, stdout: bool, stderr: bool, tty: bool

@@ -1,39 +1,57 @@
-"""Connections of the agent's API, on aiohttp's low-level server: requests in, answers out, and leaving HTTP.
+"""Connections of the agent's API, on aiohttp's low-level server: requests in, answers out.
 
-What is used of aiohttp beyond its documentation (`RequestHandler.set_parser`, by which a connection is taken over after
-a 101) is pinned by `tests/unit/agent/server/test_agent_server.py`.
+What is used of aiohttp beyond its documentation is pinned by `tests/unit/agent/server/test_agent_server.py` and, as to
+leaving HTTP, by the tests of `client.streaming.taking`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 
-BUFFER_LIMIT = 256 * 1024
+from client.streaming.taking import TakenOver
+
+#: Longest request line and header field, in bytes. `kubectl exec` puts the whole command into the URL.
+MAX_LINE = 128 * 1024
+
+#: Seconds that a connection may be without a request.
+IDLE_LIMIT = 90.0
+
+#: Seconds for a client to finish its TLS handshake.
+HANDSHAKE_DEADLINE = 10.0
+
+#: TCP keep-alive: seconds of silence, seconds between probes, probes. A client whose machine is gone is found out in
+#: two minutes; one that merely does not read for an hour, in a pager, is not bothered.
+KEEP_ALIVE = (60, 15, 4)
+
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class Problem(Exception):
     """A request that ends with an error answer."""
 
-    def __init__(self, status: int, text: str, content_type: str = "text/plain") -> None:
+    def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(text)
         self.status = status
         self.text = text
-        self.content_type = content_type
+        self.headers = headers
 
     def response(self) -> web.Response:
-        return web.Response(status=self.status, text=self.text, content_type=self.content_type)
+        return web.Response(
+            status=self.status, text=self.text, headers={"X-Content-Type-Options": "nosniff", **(self.headers or {})}
+        )
 
 
 def tls_context(certificate: str, key: str, client_ca: str) -> ssl.SSLContext:
     """TLS 1.2 and later with our serving certificate; clients may show a certificate of `client_ca`."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=client_ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     context.load_cert_chain(certificate, key)
     context.verify_mode = ssl.CERT_OPTIONAL
     context.set_alpn_protocols(["http/1.1"])
@@ -46,75 +64,50 @@ def peer_certificate(request: web.BaseRequest) -> Mapping[str, Any] | None:
     return (tls.getpeercert() or None) if tls is not None else None
 
 
-class TakenOver(web.StreamResponse):
-    """Tells aiohttp that the connection has left HTTP and is done with."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.force_close()
-
-    async def prepare(self, request: web.BaseRequest) -> None:
-        return None
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        return None
-
-
-class TakenConnection:
-    """A connection after its 101: raw bytes both ways.
-
-    Takes the place of aiohttp's parser (`feed_data`, `feed_eof`); what the client sends waits in a bounded buffer.
-    """
-
-    def __init__(self, request: web.BaseRequest) -> None:
-        if request.transport is None:
-            raise ConnectionResetError("the client has gone")
-        self._transport = request.transport
-        self._protocol = request.protocol
-        self.reader = asyncio.StreamReader(BUFFER_LIMIT // 2)
-        self.reader.set_transport(self._transport)
-        self._protocol.set_parser(cast(Any, self))
-
-    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        self.reader.feed_data(data)
-        return False, b""
-
-    def feed_eof(self) -> None:
-        self.reader.feed_eof()
-
-    async def write(self, data: bytes) -> None:
-        """Send bytes; returns when the client takes more. Raises ConnectionError."""
-        if self._protocol.transport is None:
-            raise ConnectionResetError("the client has gone")
-        self._transport.write(data)
-        await self._protocol._drain_helper()
-
-    def close(self) -> None:
-        self._transport.close()
-
-
 class HttpsServer:
     """Listens, and has `handler` answer; a Problem becomes its answer, anything else a 500."""
 
     def __init__(self, handler: Handler, report: Callable[[web.BaseRequest, Exception], None]) -> None:
         self._handler = handler
         self._report = report
-        self._server = web.Server(self._answer, access_log=None, handler_cancellation=True)
+        self._server = web.Server(
+            self._answer,
+            access_log=None,
+            handler_cancellation=True,
+            max_line_size=MAX_LINE,
+            max_field_size=MAX_LINE,
+            keepalive_timeout=IDLE_LIMIT,
+            auto_decompress=False,
+        )
         self._listener: asyncio.Server | None = None
+        self._running: set[asyncio.Task[Any]] = set()
 
     async def listen(self, address: str | None, port: int, tls: ssl.SSLContext) -> int:
         """Bind and accept; returns the port. Raises OSError."""
         loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(self._server, address, port, ssl=tls, reuse_address=True)
+        self._listener = await loop.create_server(
+            self._server, address, port, ssl=tls, reuse_address=True, ssl_handshake_timeout=HANDSHAKE_DEADLINE
+        )
+        for listening in self._listener.sockets:
+            _keep_alive(listening)  # accepted connections inherit it
         return int(self._listener.sockets[0].getsockname()[1])
 
     async def close(self, grace: float = 2.0) -> None:
         """Stop accepting and cut what goes on after `grace` seconds."""
         if self._listener is not None:
             self._listener.close()
-        await self._server.shutdown(grace)
+        self._server.pre_shutdown()
+        if self._running:
+            await asyncio.wait(self._running, timeout=grace)
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await self._server.shutdown(0)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
         try:
             return await self._handler(request)
         except Problem as problem:
@@ -123,4 +116,23 @@ class HttpsServer:
             raise
         except Exception as error:  # noqa: BLE001 - a fault in one answer must not end the server; it is reported
             self._report(request, error)
+            if _begun(request):  # too late for another answer, and what was sent must not look whole
+                if request.transport is not None:
+                    request.transport.abort()
+                return TakenOver()
             return web.Response(status=500, text=f"{type(error).__name__}: {error}\n")
+        finally:
+            self._running.discard(task)
+
+
+def _begun(request: web.BaseRequest) -> bool:
+    """Whether something of an answer has been sent, or the connection has left HTTP."""
+    return bool(request.writer.output_size) or request.protocol._payload_parser is not None
+
+
+def _keep_alive(listening: socket.socket) -> None:
+    idle, interval, count = KEEP_ALIVE
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, idle)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, interval)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, count)

@@ -1,7 +1,8 @@
 """The paths of the agent's API, and the permission on the node that each asks for.
 
-A request is authorized as a verb on a subresource of this node: the fine-grained one first, then `nodes/proxy`, which
-covers all. Source: kubernetes.io, "Kubelet authentication/authorization"; KEP-2862.
+A request is authorized as a verb on a subresource of this node. Some paths have a subresource of their own; some of
+those may be used with `nodes/proxy` as well, which stands for everything else. Source: kubernetes.io, "Kubelet
+authentication/authorization"; KEP-2862.
 """
 
 from __future__ import annotations
@@ -9,10 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_SUBRESOURCES = {
-    "stats": "stats", "metrics": "metrics", "logs": "log", "checkpoint": "checkpoint", "pods": "pods",
-    "runningpods": "pods", "healthz": "healthz", "configz": "configz",
+_OWN = {"stats": "stats", "metrics": "metrics", "logs": "log", "checkpoint": "checkpoint"}
+_OWN_OR_PROXY = {"pods": "pods", "runningpods": "pods", "healthz": "healthz", "configz": "configz"}
+
+READING = ("GET",)
+PROBING = ("GET", "HEAD")
+STREAMING = ("GET", "POST")  # WebSocket upgrades come as GET
+METHODS = {
+    "containerLogs": READING, "pods": READING, "runningpods": READING, "configz": READING, "debug": READING,
+    "healthz": PROBING, "metrics": PROBING,
+    "exec": STREAMING, "attach": STREAMING, "portForward": STREAMING,
 }  # fmt: skip
+"""What may be done with each action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +61,15 @@ def route(path: str) -> Route | None:
     return None
 
 
+def is_known(path: str) -> bool:
+    """Whether there is something of that name, though not in this form."""
+    return path.strip("/").partition("/")[0] in METHODS
+
+
 def permissions(method: str, path: str) -> tuple[str, list[str]]:
     """The verb of a request, and the subresources of the node of which one must allow it."""
+    verb = _VERBS.get(method, method.lower())
     first = path.strip("/").partition("/")[0]
-    subresource = _SUBRESOURCES.get(first)
-    return _VERBS.get(method, method.lower()), [subresource, "proxy"] if subresource else ["proxy"]
+    if first in _OWN:
+        return verb, [_OWN[first]]
+    return verb, [_OWN_OR_PROXY[first], "proxy"] if first in _OWN_OR_PROXY else ["proxy"]

@@ -16,7 +16,10 @@ logger = logging.getLogger(__name__)
 
 
 class AgentServer:
-    """Serves the API of `host` with `certificate` and `key`, to clients with a certificate of `client_ca` or a token."""
+    """Serves the API of `host` with a certificate and its key, to clients with a certificate of `client_ca` or a token.
+
+    `review` posts a TokenReview or SubjectAccessReview to the API server and returns it answered.
+    """
 
     def __init__(
         self,

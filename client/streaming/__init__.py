@@ -1,6 +1,8 @@
 """Connections that leave HTTP: upgrades, and the SPDY/3.1 that exec, attach and port-forward speak after one.
 
-frames.py     bytes of SPDY frames (pure)
-session.py    one SPDY connection and its streams, as the side that opened it
-upgrading.py  asking a server to leave HTTP
+dialing.py   one request on a connection of its own, which an upgrade makes ours
+taking.py    the other side: a connection taken over from aiohttp's server after a 101
+joining.py   bytes passed between two such connections
+frames.py    bytes of SPDY frames (pure)
+session.py   one SPDY connection and its streams, as the side that opened it
 """

@@ -16,7 +16,8 @@ from enum import IntEnum
 VERSION = 3
 FIN = 0x01
 HEADER_SIZE = 8
-MAX_FRAME = (1 << 24) - 1
+MAX_HEADERS = 1 << 20
+"""Bytes of one block of headers, unpacked."""
 
 
 class Kind(IntEnum):
@@ -176,14 +177,19 @@ class FrameReader:
                 return Control(kind, first)
 
     def _headers(self, block: bytes) -> dict[str, str]:
-        plain = self._inflate.decompress(block, MAX_FRAME)
+        plain = self._inflate.decompress(block, MAX_HEADERS)
+        if self._inflate.unconsumed_tail:
+            raise SpdyError(f"more than {MAX_HEADERS} bytes of headers")
         count, offset = struct.unpack_from(">I", plain)[0], 4
         headers = {}
         for _ in range(count):
             pair = []
             for _ in range(2):
                 length = struct.unpack_from(">I", plain, offset)[0]
-                pair.append(plain[offset + 4 : offset + 4 + length].decode())
+                text = plain[offset + 4 : offset + 4 + length]
+                if len(text) < length:
+                    raise SpdyError("a header ends before its length")
+                pair.append(text.decode())
                 offset += 4 + length
             headers[pair[0]] = pair[1]
         return headers

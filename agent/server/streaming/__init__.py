@@ -2,5 +2,6 @@
 
 passing.py    SPDY clients: the bytes are handed through
 commands.py   WebSocket clients of exec and attach: channels are translated to SPDY streams
+websocket.py  what those share: offers and handshakes
 tunnelling.py WebSocket clients of port-forward, which carry SPDY inside
 """

@@ -11,27 +11,31 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import orjson
 from aiohttp import WSMsgType, web
 
-from agent.server.http import TakenOver
-from agent.server.streaming.passing import dial
-from client.streaming.frames import SpdyError
+from agent.server.streaming.passing import upgrade_runtime
+from agent.server.streaming.websocket import checked
+from client.clock import Clock
 from client.streaming.session import SpdySession, Stream, StreamReset
+from client.streaming.taking import TakenOver
 
 V5, V4, V4_BASE64 = "v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"
 PROTOCOLS = (V5, V4, V4_BASE64)
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _NAMES = {STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", ERROR: "error", RESIZE: "resize"}
-MESSAGE_LIMIT = 16 * 1024 * 1024
+T = TypeVar("T")
+OPEN_DEADLINE = 30.0
+"""Seconds for the runtime to accept a command's streams."""
 
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """Which streams a command is to have."""
+    """Which streams a command is to have. A terminal has no stderr of its own."""
 
     stdin: bool
     stdout: bool
@@ -39,29 +43,22 @@ class Channels:
     tty: bool
 
     def opened(self) -> list[int]:
-        """The streams in the order in which the runtime expects them."""
-        wanted = [(ERROR, True), (STDIN, self.stdin), (STDOUT, self.stdout), (STDERR, self.stderr and not self.tty)]
+        """The streams in the order in which they are opened."""
+        wanted = [(ERROR, True), (STDIN, self.stdin), (STDOUT, self.stdout), (STDERR, self.stderr)]
         return [number for number, on in [*wanted, (RESIZE, self.tty)] if on]
 
 
-def offered_protocols(request: web.BaseRequest) -> list[str]:
-    """The WebSocket subprotocols that the client offers, in its order."""
-    values = request.headers.getall("Sec-WebSocket-Protocol", [])
-    return [name.strip() for value in values for name in value.split(",") if name.strip()]
-
-
-async def translate(request: web.BaseRequest, url: str, channels: Channels) -> web.StreamResponse:
+async def translate(request: web.BaseRequest, url: str, channels: Channels, clock: Clock) -> web.StreamResponse:
     """Run the command behind `url` for a WebSocket client until it ends. Raises Problem before the upgrade."""
+    socket = checked(request, PROTOCOLS)
     headers = [("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"), ("X-Stream-Protocol-Version", V4)]
-    runtime = await dial(url, headers)
+    runtime = await upgrade_runtime(url, headers)
     try:
-        socket = web.WebSocketResponse(protocols=PROTOCOLS, max_msg_size=MESSAGE_LIMIT, compress=False)
         await socket.prepare(request)
-        session = SpdySession(runtime.reader, runtime.writer)
-        await _Translation(_Client(socket), session, channels).run()
+        await _Translation(_Client(socket), SpdySession(runtime), channels, clock).run()
         await socket.close()
     finally:
-        runtime.close()
+        await runtime.closed()
     return TakenOver()
 
 
@@ -69,57 +66,75 @@ class _Client:
     """The WebSocket side: messages of channels, in the form that was negotiated."""
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
-        self.socket = socket
-        self.text = socket.ws_protocol == V4_BASE64
+        self._socket = socket
+        self._text = socket.ws_protocol == V4_BASE64
         self.can_close_channels = socket.ws_protocol == V5
 
     async def send(self, channel: int, payload: bytes) -> None:
-        if self.text:
-            await self.socket.send_str(f"{channel}{base64.b64encode(payload).decode()}")
+        """Raises ConnectionError."""
+        if self._text:
+            await self._socket.send_str(f"{channel}{base64.b64encode(payload).decode()}")
         else:
-            await self.socket.send_bytes(bytes((channel,)) + payload)
+            await self._socket.send_bytes(bytes((channel,)) + payload)
 
     async def receive(self) -> tuple[int, bytes] | None:
         """The next message as channel and payload, None at the end of the connection."""
         while True:
-            message = await self.socket.receive()
-            if message.type is WSMsgType.BINARY and message.data and not self.text:
-                return message.data[0], message.data[1:]
-            if message.type is WSMsgType.TEXT and message.data and self.text:
-                try:
-                    return int(message.data[0]), base64.b64decode(message.data[1:], validate=True)
-                except (ValueError, binascii.Error):
-                    return None
-            if message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
+            message = await self._socket.receive()
+            if message.type is WSMsgType.BINARY and not self._text:
+                if message.data:
+                    return message.data[0], message.data[1:]
+            elif message.type is WSMsgType.TEXT and self._text:
+                if message.data:
+                    return _decoded(message.data)
+            elif message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
                 return None
+
+
+def _decoded(text: str) -> tuple[int, bytes] | None:
+    """A message of the base64 protocol; nonsense ends the connection."""
+    try:
+        return int(text[0]), base64.b64decode(text[1:], validate=True)
+    except (ValueError, binascii.Error):
+        return None
 
 
 class _Translation:
     """One command between its client and the runtime."""
 
-    def __init__(self, client: _Client, session: SpdySession, channels: Channels) -> None:
+    def __init__(self, client: _Client, session: SpdySession, channels: Channels, clock: Clock) -> None:
         self._client = client
         self._session = session
         self._channels = channels
+        self._clock = clock
         self._streams: dict[int, Stream] = {}
+        self._tasks: list[asyncio.Task[Any]] = []
+        """All that goes on for the command; `run` ends none before it is over."""
 
     async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            reading = group.create_task(self._read_session())
-            try:
-                await self._open_streams()
-                await self._copy(group)
-            except (StreamReset, ConnectionError) as error:
-                await self._fail(str(error))
-            finally:
-                self._session.close()
-                reading.cancel()
-
-    async def _read_session(self) -> None:
+        """Returns when the command has ended and the client knows how, or when the client has gone."""
+        self._begin(self._session.run())
+        self._begin(self._session.keep_alive(self._clock))
         try:
-            await self._session.run()
-        except SpdyError:
-            pass  # the streams have been reset with the cause, and who reads them reports it
+            async with asyncio.timeout(OPEN_DEADLINE):
+                await self._open_streams()
+            command, inputs = self._begin(self._command()), self._begin(self._input())
+            await asyncio.wait((command, inputs), return_when=asyncio.FIRST_COMPLETED)
+            if command.done() or inputs.exception() is not None:
+                # Stdin that cannot be written any more says nothing of how the command ended; what it left does.
+                await self._client.send(ERROR, await command)
+        except (StreamReset, OSError) as error:
+            await self._fail(error)
+        finally:
+            self._session.close()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._tasks.append(task)
+        return task
 
     async def _open_streams(self) -> None:
         for number in self._channels.opened():
@@ -128,21 +143,13 @@ class _Translation:
         first = next((number for number in (STDOUT, STDERR) if number in self._streams), ERROR)
         await self._client.send(first, b"")
 
-    async def _copy(self, group: asyncio.TaskGroup) -> None:
-        outputs = [group.create_task(self._output(number)) for number in (STDOUT, STDERR) if number in self._streams]
-        status = group.create_task(self._status())
-        inputs = group.create_task(self._input())
-        finishing = asyncio.gather(*outputs, status)
-        try:
-            await asyncio.wait((finishing, inputs), return_when=asyncio.FIRST_COMPLETED)
-            if finishing.done():
-                finishing.result()  # raises what broke
-                await self._client.send(ERROR, status.result())
-        finally:
-            # Either the command has ended, or the client has gone and the command's streams go with it.
-            for task in (inputs, status, *outputs):
-                task.cancel()
-            await asyncio.gather(finishing, return_exceptions=True)
+    async def _command(self) -> bytes:
+        """Hand all output on; the command's status."""
+        outputs = [self._begin(self._output(number)) for number in (STDOUT, STDERR) if number in self._streams]
+        status = self._begin(self._status())
+        for output in outputs:
+            await output
+        return await status
 
     async def _output(self, number: int) -> None:
         while data := await self._streams[number].read():
@@ -152,6 +159,8 @@ class _Translation:
         pieces = []
         while data := await self._streams[ERROR].read():
             pieces.append(data)
+        if not pieces:
+            raise StreamReset("the command ended without a status")
         return b"".join(pieces)
 
     async def _input(self) -> None:
@@ -165,8 +174,9 @@ class _Translation:
             elif channel in (STDIN, RESIZE) and channel in self._streams and payload:
                 await self._streams[channel].write(payload)
 
-    async def _fail(self, cause: str) -> None:
+    async def _fail(self, error: Exception) -> None:
         """Tell the client that the stream broke: without a status it would take the end for success."""
+        cause = str(error) or type(error).__name__
         status = {
             "metadata": {},
             "status": "Failure",
@@ -175,10 +185,7 @@ class _Translation:
             "details": {"causes": [{"message": cause}]},
             "code": 500,
         }
-        if not self._client.socket.closed:
+        try:
             await self._client.send(ERROR, orjson.dumps(status))
-
-
-def choose_protocol(offered: Sequence[str]) -> str | None:
-    """The first protocol of the client's that is spoken here."""
-    return next((name for name in offered if name in PROTOCOLS), None)
+        except ConnectionError:
+            return  # it was the client that broke off

@@ -7,37 +7,46 @@ from __future__ import annotations
 
 from aiohttp import WSMsgType, web
 
-from agent.server.http import TakenOver
-from agent.server.streaming.passing import _writer, dial, join
+from agent.server.streaming.passing import upgrade_runtime
+from agent.server.streaming.websocket import checked
+from client.streaming.joining import join
+from client.streaming.taking import TakenOver
 
-PREFIX = "SPDY/3.1+"
 PORT_FORWARD = "portforward.k8s.io"
-TUNNELLED = PREFIX + PORT_FORWARD
-MESSAGE_LIMIT = 16 * 1024 * 1024
+TUNNELLED = f"SPDY/3.1+{PORT_FORWARD}"
 
 
 async def tunnel(request: web.BaseRequest, url: str) -> web.StreamResponse:
     """Connect the SPDY inside the client's WebSocket to `url` until one side ends. Raises Problem before that."""
+    socket = checked(request, (TUNNELLED,))
     headers = [("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"), ("X-Stream-Protocol-Version", PORT_FORWARD)]
-    runtime = await dial(url, headers)
+    runtime = await upgrade_runtime(url, headers)
     try:
-        socket = web.WebSocketResponse(protocols=(TUNNELLED,), max_msg_size=MESSAGE_LIMIT, compress=False)
         await socket.prepare(request)
-
-        async def read(_size: int) -> bytes:
-            while True:
-                message = await socket.receive()
-                if message.type is WSMsgType.BINARY:
-                    if message.data:
-                        return bytes(message.data)
-                elif message.type not in (WSMsgType.TEXT, WSMsgType.PING, WSMsgType.PONG):
-                    return b""
-
-        await join(
-            (read, socket.send_bytes, lambda: socket.force_close()),
-            (runtime.reader.read, _writer(runtime), runtime.close),
-        )
+        await join(_Inside(socket), runtime)
         await socket.close()
     finally:
-        runtime.close()
+        await runtime.closed()
     return TakenOver()
+
+
+class _Inside:
+    """The bytes inside a WebSocket, as one end of a connection."""
+
+    def __init__(self, socket: web.WebSocketResponse) -> None:
+        self._socket = socket
+
+    async def read(self) -> bytes:
+        while True:
+            message = await self._socket.receive()
+            if message.type is WSMsgType.BINARY:
+                if message.data:
+                    return bytes(message.data)
+            elif message.type is not WSMsgType.TEXT:
+                return b""
+
+    async def write(self, data: bytes) -> None:
+        await self._socket.send_bytes(data)
+
+    def close(self) -> None:
+        """Left to who opened it: a WebSocket ends with a message, which takes waiting."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from agent.logs import generations
 from agent.logs.following import read_log
-from agent.logs.options import InvalidOptions, LogOptions, parse_options
+from agent.logs.options import InvalidOptions, LogOptions, OptionsError, UndecodableOptions, parse_options
 from agent.logs.records import Record, padded_stamp, parse_record
 from agent.logs.rotating import LogRotator, plan_rotation
 from client.clock import SystemClock
@@ -28,7 +27,8 @@ async def everything(path: Path, options: LogOptions, running: bool = False) -> 
     async def still_running() -> bool:
         return running
 
-    return b"".join([piece async for piece in read_log(str(path), options, still_running)])
+    with path.open("rb") as file:
+        return b"".join([piece async for piece in read_log(file, options, still_running)])
 
 
 @pytest.fixture
@@ -83,6 +83,9 @@ async def test_since_limit_and_stream(log: Path) -> None:
         (b"t stdout F \n", Record(b"t", b"stdout", b"\n", False)),
         (b"t stdout F\n", Record(b"t", b"stdout", b"\n", False)),
         (b"t stdout F a  b\n", Record(b"t", b"stdout", b"a  b\n", False)),
+        (b'{"log":"a b\\n","stream":"stderr","time":"t"}\n', Record(b"t", b"stderr", b"a b\n", False)),
+        (b'{"log":"half","stream":"stdout","time":"t"}\n', Record(b"t", b"stdout", b"half", True)),
+        (b"{no json\n", None),
         (b"\n", None),
         (b"garbage without sense\n", None),
     ],
@@ -130,12 +133,13 @@ class Reader:
     def __init__(self, group: asyncio.TaskGroup, writer: Writer, options: LogOptions) -> None:
         self.seen = b""
         self.changed = asyncio.Event()
-        self.task = group.create_task(self._follow(read_log(str(writer.path), options, writer.is_running)))
+        self.task = group.create_task(self._follow(writer, options))
 
-    async def _follow(self, pieces: AsyncIterator[bytes]) -> None:
-        async for piece in pieces:
-            self.seen += piece
-            self.changed.set()
+    async def _follow(self, writer: Writer, options: LogOptions) -> None:
+        with writer.path.open("rb") as file:
+            async for piece in read_log(file, options, writer.is_running):
+                self.seen += piece
+                self.changed.set()
 
     async def until(self, size: int) -> None:
         async with asyncio.timeout(20):
@@ -177,10 +181,11 @@ async def test_a_follower_that_is_behind_by_several_rotations_reads_them_all(tmp
     seen = []
 
     async def follow() -> None:
-        async for piece in read_log(str(writer.path), LogOptions(follow=True), writer.is_running):
-            seen.append(piece)
-            begun.set()
-            await gate.wait()
+        with writer.path.open("rb") as file:
+            async for piece in read_log(file, LogOptions(follow=True), writer.is_running):
+                seen.append(piece)
+                begun.set()
+                await gate.wait()
 
     async with asyncio.TaskGroup() as group:
         writer.write(5)
@@ -284,13 +289,30 @@ def test_queries(query: dict[str, str], expected: LogOptions) -> None:
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "error"),
     [
-        {"tailLines": "-1"}, {"tailLines": "x"}, {"limitBytes": "0"}, {"sinceSeconds": "0"}, {"sinceTime": "yesterday"},
-        {"sinceTime": "2026-01-02T03:04:05"}, {"stream": "other"},
-        {"sinceSeconds": "1", "sinceTime": "2026-01-02T03:04:05Z"},
+        ({"tailLines": "x"}, UndecodableOptions),
+        ({"limitBytes": "9223372036854775808"}, UndecodableOptions),
+        ({"sinceTime": "yesterday"}, UndecodableOptions),
+        ({"sinceTime": "2026-01-02T03:04:05"}, UndecodableOptions),
+        ({"tailLines": "-1"}, InvalidOptions),
+        ({"limitBytes": "0"}, InvalidOptions),
+        ({"sinceSeconds": "0"}, InvalidOptions),
+        ({"stream": "other"}, InvalidOptions),
+        ({"stream": "Stdout", "tailLines": "3"}, InvalidOptions),
+        ({"sinceSeconds": "1", "sinceTime": "2026-01-02T03:04:05Z"}, InvalidOptions),
     ],
-)  # fmt: skip
-def test_bad_queries_are_refused(query: dict[str, str]) -> None:
-    with pytest.raises(InvalidOptions):
+)
+def test_bad_queries_are_refused(query: dict[str, str], error: type[OptionsError]) -> None:
+    with pytest.raises(error):
         parse_options(query, now=100)
+
+
+def test_a_span_longer_than_time_itself_is_everything() -> None:
+    since = parse_options({"sinceSeconds": "9223372036854775807"}, now=100).since
+    assert since == b"1970-01-01T00:00:00.000000000Z"
+
+
+def test_the_older_name_of_tail_goes_first() -> None:
+    assert parse_options({"tail": "3", "tailLines": "5"}, now=0).tail == 3
+    assert parse_options({"tail": "all", "tailLines": "5"}, now=0).tail is None

@@ -1,0 +1,177 @@
+"""One HTTP/1.1 request without a body on a connection of its own, and the connection itself once it has left HTTP.
+
+Written by hand on asyncio's streams, since what matters after an upgrade (RFC 9110, section 7.8) is the connection,
+which no HTTP client library hands out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+CONNECT_DEADLINE = 10.0
+HEAD_DEADLINE = 30.0
+CLOSE_GRACE = 5.0
+HEAD_LIMIT = 64 * 1024
+PIECE = 64 * 1024
+
+
+class BadAnswer(ConnectionError):
+    """What came back is not HTTP, or ended too soon."""
+
+
+@dataclass(slots=True)
+class Answer:
+    """The head of an answer, and what comes after it: a body, or after a 101 whatever was agreed on.
+
+    `head` is the head as it came; the names in `headers` are in lower case.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    head: bytes
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def read(self) -> bytes:
+        """The next bytes, b"" at the end. Raises OSError."""
+        return await self.reader.read(PIECE)
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes; returns when the other side takes more. Raises OSError."""
+        self.writer.write(data)
+        await self.writer.drain()
+
+    def close(self) -> None:
+        """End the connection; what was written is still sent."""
+        self.writer.close()
+
+    async def closed(self, grace: float = CLOSE_GRACE) -> None:
+        """End the connection and wait until it has; cut it when the other side takes longer than `grace` seconds."""
+        self.writer.close()
+        try:
+            async with asyncio.timeout(grace):
+                await self.writer.wait_closed()
+        except OSError:  # a timeout, too; it ends either way
+            self.writer.transport.abort()
+
+    async def body(self) -> AsyncIterator[bytes]:
+        """The body in pieces, as they come (RFC 9112, section 6). Raises BadAnswer, OSError."""
+        if "chunked" in self.headers.get("transfer-encoding", "").lower():
+            while size := _size(await self._line(), 16):
+                async for piece in self._take(size):
+                    yield piece
+                await self._line()
+            return
+        length = self.headers.get("content-length")
+        async for piece in self._take(_size(length.encode(), 10) if length is not None else None):
+            yield piece
+
+    async def whole_body(self, limit: int) -> bytes:
+        """The body, at most `limit` bytes of it. Raises BadAnswer, OSError."""
+        pieces, size = [], 0
+        async for piece in self.body():
+            pieces.append(piece)
+            size += len(piece)
+            if size >= limit:
+                break
+        return b"".join(pieces)[:limit]
+
+    async def _take(self, size: int | None) -> AsyncIterator[bytes]:
+        """`size` bytes, or all until the connection ends."""
+        while size is None or size > 0:
+            piece = await self.reader.read(PIECE if size is None else min(size, PIECE))
+            if not piece:
+                if size is None:
+                    return
+                raise BadAnswer("the connection ended in the middle of a body")
+            if size is not None:
+                size -= len(piece)
+            yield piece
+
+    async def _line(self) -> bytes:
+        try:
+            return (await self.reader.readuntil(b"\n")).strip()
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            raise BadAnswer("the connection ended in the middle of a body") from None
+
+
+def _size(text: bytes, base: int) -> int:
+    digits = text.partition(b";")[0].strip()
+    try:
+        size = int(digits, base)
+    except ValueError:
+        size = -1
+    if size < 0 or not digits.isalnum():
+        raise BadAnswer(f"a body of {text[:40]!r} bytes")
+    return size
+
+
+async def dial(
+    host: str,
+    port: int,
+    method: str,
+    target: str,
+    headers: Iterable[tuple[str, str]],
+    *,
+    tls: ssl.SSLContext | None = None,
+) -> Answer:
+    """Send a request (a Host header is made here); returns when the head of the answer is there.
+
+    Raises OSError, TimeoutError and BadAnswer among them.
+    """
+    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {authority}", *(f"{name}: {value}" for name, value in headers)]
+    try:
+        async with asyncio.timeout(CONNECT_DEADLINE):
+            reader, writer = await asyncio.open_connection(host, port, ssl=tls, limit=HEAD_LIMIT)
+    except TimeoutError:
+        raise TimeoutError(f"dial tcp {authority}: i/o timeout") from None
+    except OSError as error:
+        raise ConnectionError(f"dial tcp {authority}: {error.strerror or error}") from error
+    try:
+        async with asyncio.timeout(HEAD_DEADLINE):
+            writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace"))
+            head = await reader.readuntil(b"\r\n\r\n")
+        status, fields = parse_head(head)
+        return Answer(status, fields, head, reader, writer)
+    except BaseException as error:
+        writer.transport.abort()
+        if isinstance(error, TimeoutError):
+            raise TimeoutError(f"read from {authority}: i/o timeout") from None
+        if isinstance(error, asyncio.IncompleteReadError):
+            raise BadAnswer(f"read from {authority}: the connection ended before the answer") from None
+        if isinstance(error, asyncio.LimitOverrunError):
+            raise BadAnswer(f"read from {authority}: the answer's head is too long") from None
+        raise
+
+
+async def dial_url(
+    url: str, method: str, headers: Iterable[tuple[str, str]], *, tls: ssl.SSLContext | None = None
+) -> Answer:
+    """`dial` for a URL. Raises OSError, ValueError for a URL that is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"not a URL to dial: {url!r}")
+    secure = parts.scheme == "https"
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    context = (tls or ssl.create_default_context()) if secure else None
+    return await dial(parts.hostname, parts.port or (443 if secure else 80), method, target, headers, tls=context)
+
+
+def parse_head(head: bytes) -> tuple[int, dict[str, str]]:
+    """Status and header fields (names in lower case, the last of a name counts) of a head. Raises BadAnswer."""
+    first, *fields = head.decode("latin-1").split("\r\n")
+    version, _, rest = first.partition(" ")
+    code = rest[:3]
+    if not version.startswith("HTTP/1.") or len(code) != 3 or not code.isdigit():
+        raise BadAnswer(f"malformed answer: {first[:80]!r}")
+    headers = {}
+    for field in fields:
+        name, colon, value = field.partition(":")
+        if colon:
+            headers[name.strip().lower()] = value.strip()
+    return int(code), headers
