@@ -9,10 +9,12 @@ intermediates are not supported: the cluster's CAs sign directly.
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import dataclass
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from client.clock import Clock
@@ -65,10 +67,19 @@ class CertificateAuthenticator:
 
     def _judge(self, der: bytes) -> _Judged:
         try:
-            certificate = x509.load_der_x509_certificate(der)
-            user = _user(certificate, der)
-            refusal = self._refusal(certificate)
-        except (ValueError, x509.DuplicateExtension, x509.InvalidVersion, UnsupportedAlgorithm) as malformed:
+            with warnings.catch_warnings():
+                # What the library only warns of (a serial number below zero, say) no upstream server accepts either.
+                warnings.simplefilter("error", CryptographyDeprecationWarning)
+                certificate = x509.load_der_x509_certificate(der)
+                user = _user(certificate, der)
+                refusal = self._refusal(certificate)
+        except (
+            CryptographyDeprecationWarning,
+            ValueError,
+            x509.DuplicateExtension,
+            x509.InvalidVersion,
+            UnsupportedAlgorithm,
+        ) as malformed:
             return _Judged(None, refusal=f"x509: malformed certificate: {malformed}")
         if not user.name:
             refusal = refusal or "x509: subject with no common name"
