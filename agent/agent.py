@@ -68,6 +68,8 @@ class Neighbours:
     recorder: Recorder
     clock: Clock
     list_images: Callable[[], Awaitable[Sequence[core.ContainerImage]]] = _no_images
+    recursive_read_only: bool = False
+    """The runtime can make mounts read-only with all that is mounted below them."""
     on_pod_cidr: Callable[[str], Awaitable[None]] | None = None
     """Told of the node's range of pod addresses, first and whenever it changes."""
     rng: random.Random = field(default_factory=random.Random)
@@ -220,6 +222,7 @@ class Agent:
             killer=killer,
             host_ips=self.reporter.ips,
             network_problem=self.reporter.network_problem,
+            recursive_read_only=near.recursive_read_only,
         )
         workers = PodWorkers(world, group, self._admit)
         return workers

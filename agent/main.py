@@ -162,6 +162,7 @@ class AgentProcess:
             recorder=recorder,
             clock=clock,
             list_images=lambda: node_images(runtime_client),
+            recursive_read_only=self._recursive_read_only,
             on_pod_cidr=self._on_pod_cidr(runtime_client, await self._network(stack, runtime_client)),
         )
         agent = self._agent = Agent(config, self._ips, self._machine, neighbours)

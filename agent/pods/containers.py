@@ -45,6 +45,8 @@ class ContainerFacts:
     """By container name: why the last attempt to start it came to nothing, or what it waits for."""
     initialized: bool = False
     """An app container was created in the present sandbox."""
+    recursive_read_only: bool = False
+    """The runtime can make what is mounted below a read-only mount read-only too."""
 
 
 def container_statuses(
@@ -74,7 +76,7 @@ def _status(
         status = _from_runtime(container, attempts, old, facts)
     else:
         status = _from_memory(pod, kind, container, old, facts)
-    status.volume_mounts = _volume_mounts(container)
+    status.volume_mounts = _volume_mounts(container, facts)
     _hold_up(pod, kind, container, runtime, status, facts)
     if kind is not Kind.EPHEMERAL:
         _readiness(kind, container, attempts, status, facts)
@@ -226,13 +228,14 @@ def _is_sidecar(kind: Kind, container: AnyContainer) -> bool:
     return kind is Kind.INIT and container.restart_policy == "Always"
 
 
-def _volume_mounts(container: AnyContainer) -> list[core.VolumeMountStatus]:
+def _volume_mounts(container: AnyContainer, facts: ContainerFacts) -> list[core.VolumeMountStatus]:
     result = []
     for mount in container.volume_mounts:
         one = core.VolumeMountStatus(name=mount.name, mount_path=mount.mount_path, read_only=mount.read_only)
         if mount.read_only:
-            # No runtime we drive offers recursive read-only mounts yet; what asked for it was refused at creation.
-            one.recursive_read_only = "Disabled"
+            # Who insists on it where it cannot be had is refused when the container is made.
+            wanted = mount.recursive_read_only in ("Enabled", "IfPossible")
+            one.recursive_read_only = "Enabled" if wanted and facts.recursive_read_only else "Disabled"
         result.append(one)
     return result
 

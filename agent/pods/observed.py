@@ -86,6 +86,7 @@ class ObservedPod:
     incomplete: str = ""
     """Why details of some container are missing: enough is known to end the pod, not to go on with it."""
     _newest: dict[str, ObservedContainer] = field(default_factory=dict, repr=False, compare=False)
+    _ids: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def container(self, name: str) -> ObservedContainer | None:
         """The newest attempt at the named container."""
@@ -98,10 +99,12 @@ class ObservedPod:
         """Every attempt at the named container, newest first."""
         return [one for one in self.containers if one.name == name]
 
-    @property
-    def ids(self) -> frozenset[str]:
-        """Ids of all sandboxes and containers."""
-        return frozenset([*(one.id for one in self.sandboxes), *(one.id for one in self.containers)])
+    def has(self, identity: str) -> bool:
+        """Whether a sandbox or container of the pod has this id."""
+        if not self._ids:
+            self._ids.update(one.id for one in self.sandboxes)
+            self._ids.update(one.id for one in self.containers)
+        return identity in self._ids
 
     @property
     def outline(self) -> frozenset[tuple[str, str]]:

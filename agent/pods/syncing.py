@@ -111,6 +111,7 @@ class Syncer:
                 ready=frozenset(ready),
                 waiting=memory.waiting,
                 initialized=planner.initialized(pod, runtime),
+                recursive_read_only=self._world.recursive_read_only,
             ),
             now=self._world.clock.now(),
             host_ips=self._world.host_ips(),

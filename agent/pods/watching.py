@@ -102,7 +102,7 @@ class RuntimeWatch:
         for uid in self._workers.uids:
             worker = self._workers.worker(uid)
             runtime = worker.memory.runtime if worker is not None else None
-            if worker is not None and runtime is not None and identity in runtime.ids:
+            if worker is not None and runtime is not None and runtime.has(identity):
                 worker.poke()
                 return
 

@@ -39,5 +39,7 @@ class World:
     starter: Starter
     killer: Killer
     host_ips: Callable[[], tuple[str, ...]]
+    recursive_read_only: bool = False
+    """The runtime can make mounts read-only with all that is mounted below them."""
     network_problem: Callable[[], str] = lambda: ""
     """Why no sandbox with a network of its own can be made at present; empty when it can."""
