@@ -95,24 +95,22 @@ async def change_object(
     """
     info = exchange.info
     namespace = info.namespace if registry.resource.namespaced else ""
-    fixed = False
     for _ in range(ATTEMPTS):
         entry = registry.find(namespace, info.name)
         old = registry.decode(entry)
         new = change(old)
-        fixed = check_version(registry, new, entry)
+        check_version(registry, new, entry)
         if admit:
             await environment.admit(OPERATION, exchange, registry, new, old, dry_run=wanted.dry_run)
         try:
             return await _apply(registry, environment, exchange, entry, new, old, wanted, part)
         except Conflict:
-            if fixed:
-                break
+            continue  # a version that the client insists on is refused by the check above
     raise errors.conflict(registry.group_resource, info.name)
 
 
-def check_version(registry: Registry, new: Any, entry: Entry) -> bool:
-    """Hold the client's resourceVersion and UID against the stored object; True when a version was given.
+def check_version(registry: Registry, new: Any, entry: Entry) -> None:
+    """Hold the client's resourceVersion and UID against the stored object.
 
     Raises StatusError (Conflict, Invalid).
     """
@@ -127,10 +125,8 @@ def check_version(registry: Registry, new: Any, entry: Entry) -> bool:
         if not registry.strategy.facts.unconditional_update:
             problem = fields.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise errors.invalid(registry.group_resource, entry.name, [problem])
-        return False
-    if meta.resource_version != str(entry.mod_revision):
+    elif meta.resource_version != str(entry.mod_revision):
         raise errors.conflict(registry.group_resource, entry.name)
-    return True
 
 
 def _uid(registry: Registry, entry: Entry) -> str:

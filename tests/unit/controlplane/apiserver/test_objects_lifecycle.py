@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from controlplane.apiserver.config import ServerConfig
+from controlplane.store.memory import MemoryStore
 from tests.unit.controlplane.apiserver.server_harness import (
     JSON_PATCH,
     STRATEGIC,
     Harness,
     config_map,
     pod,
+    start,
 )
 
 MAPS = "/api/v1/namespaces/test/configmaps"
@@ -168,6 +171,35 @@ async def test_patches_of_many_clients_all_count(api: Harness) -> None:
     answers = await asyncio.gather(*(api.patch(f"{MAPS}/a", {"data": {f"k{i}": "v"}}) for i in range(20)))
     assert {answer.status for answer in answers} == {200}
     assert len((await api.get(f"{MAPS}/a"))["data"]) == 20
+
+
+class Interfering(MemoryStore):
+    """Somebody else writes the same object right before the next conditional write."""
+
+    armed = False
+
+    async def write(self, key: str, value: bytes | None, *, expect: int | None = None) -> int:
+        if self.armed and expect:
+            self.armed = False
+            record = await self.get(key)
+            assert record is not None
+            await super().write(key, record.value, expect=None)
+        return await super().write(key, value, expect=expect)
+
+
+async def test_a_patch_that_meets_another_write_is_tried_again(config: ServerConfig) -> None:
+    store = Interfering()
+    api = await start(config, store)
+    await api.create("/api/v1/namespaces", {"metadata": {"name": "test"}})
+    made = await api.create(MAPS, config_map("a", x="1"))
+    store.armed = True
+    patched = (await api.patch(f"{MAPS}/a", {"data": {"y": "2"}})).ok()
+    assert patched["data"] == {"x": "1", "y": "2"}
+    store.armed = True
+    insisting = {"metadata": {"resourceVersion": patched["metadata"]["resourceVersion"]}, "data": {"z": "3"}}
+    (await api.patch(f"{MAPS}/a", insisting)).refused(409, "Conflict")
+    assert made["metadata"]["uid"] == patched["metadata"]["uid"]
+    api.server.close_watches()
 
 
 async def test_dry_run_answers_and_does_nothing(api: Harness) -> None:
