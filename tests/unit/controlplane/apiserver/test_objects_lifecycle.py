@@ -193,7 +193,7 @@ async def test_a_patch_that_meets_another_write_is_tried_again(config: ServerCon
     await api.create("/api/v1/namespaces", {"metadata": {"name": "test"}})
     made = await api.create(MAPS, config_map("a", x="1"))
     store.armed = True
-    patched = (await api.patch(f"{MAPS}/a", {"data": {"y": "2"}})).ok()
+    patched = (await api.patch(f"{MAPS}/a", {"data": {"y": "2"}})).ok
     assert patched["data"] == {"x": "1", "y": "2"}
     store.armed = True
     insisting = {"metadata": {"resourceVersion": patched["metadata"]["resourceVersion"]}, "data": {"z": "3"}}
