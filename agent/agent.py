@@ -46,6 +46,7 @@ from client.interface import Client
 log = logging.getLogger(__name__)
 
 NODE_DEADLINE = 5.0
+CIDR_RETRY = 5.0
 CLASSES_PAUSE = 1.0
 """Seconds between two looks at what pods request together: a burst of pods is one change."""
 
@@ -286,7 +287,12 @@ class Agent:
             node = self.reporter.node
             cidr = (node.spec.pod_cidr if node is not None else "") or self._config.pod_cidr
             if cidr and cidr != told:
-                await self._near.on_pod_cidr(cidr)
+                try:
+                    await self._near.on_pod_cidr(cidr)
+                except OSError as error:
+                    log.warning("pod network not configured cidr=%s error=%s", cidr, error)
+                    await self._near.clock.sleep(CIDR_RETRY)
+                    continue
                 told = cidr
             await self.reporter.changed()
 

@@ -123,6 +123,10 @@ class ProbeWorker:
         except ProbeError as error:
             log.debug("probe gave no answer container=%s error=%s", target.container_id, error)
             return
+        except Exception:
+            # What nobody thought of says nothing about the container, and is not to end the other probes.
+            log.exception("probe broke container=%s kind=%s", target.container_id, self.kind.value)
+            return
         if target.container_id != self.container_id:
             return
         if passed == self._last:

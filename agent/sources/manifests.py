@@ -7,7 +7,6 @@ the pen, must not stop a control plane.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import logging
 import os
@@ -64,7 +63,7 @@ class ManifestSource:
             if event.mask & (Mask.DELETE_SELF | Mask.MOVE_SELF | Mask.IGNORED):
                 self.read()
                 return
-            await asyncio.sleep(SETTLE)
+            await self._clock.sleep(SETTLE)
             self.read()
 
     def read(self) -> None:
