@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from api.scheme import SCHEME
@@ -66,6 +67,7 @@ class ApiServer:
         self._store = store
         self._trust = trust
         self._clock = clock
+        self.metrics.add_source(self._object_counts)
         self._expiry = Expiry(self._registry("v1/events"), clock)
         self._endpoints: Endpoints | None = None
         self._front: Front | None = None
@@ -122,6 +124,15 @@ class ApiServer:
     def store(self) -> Store:
         """The store it works on."""
         return self._store
+
+    def _object_counts(self) -> Iterator[str]:
+        name = "apiserver_resource_objects"
+        yield f"# HELP {name} Objects stored."
+        yield f"# TYPE {name} gauge"
+        for registry in self.registries.values():
+            if registry.cache is registry.source:
+                group, resource = registry.group_resource
+                yield f'{name}{{group="{group}",resource="{resource}"}} {len(registry.source)}'
 
     def _facts(self) -> ClusterFacts:
         config = self.config

@@ -7,7 +7,7 @@ Handlers are written against :class:`Exchange` and answer with a :class:`Reply`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,8 +79,6 @@ class Connection(Protocol):
     def start_stream(self, status: int, headers: Iterable[tuple[str, str]]) -> Stream: ...
 
     def start_tunnel(self, head: bytes) -> Tunnel: ...
-
-    def on_gone(self, callback: Callable[[], None]) -> None: ...
 
     def abort(self) -> None:
         """Cut the connection: an answer that was begun cannot be completed."""

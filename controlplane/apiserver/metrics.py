@@ -53,7 +53,6 @@ class Metrics:
     def __init__(self) -> None:
         self.requests: dict[tuple[Labels, int], int] = {}
         self.durations: dict[Labels, Histogram] = {}
-        self.watch_events: dict[Labels, int] = {}
         self.store_writes: dict[Labels, Histogram] = {}
         #: Requests being handled now: those that only read, those that write.
         self.reading = 0

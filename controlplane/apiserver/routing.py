@@ -79,18 +79,6 @@ def parse(method: str, path: str, query: Query) -> RequestInfo:
     return RequestInfo(verb, group, version, resource, subresource, namespace, name, path, True, field_equals)
 
 
-def subpath(path: str) -> str:
-    """What follows the subresource in the path (`/…/proxy/a/b` gives "/a/b"), "" when nothing does."""
-    parts = path.strip("/").split("/")
-    skip = 2 if parts[0] == "api" else 3
-    if len(parts) > skip and parts[skip] == "namespaces" and len(parts) > skip + 2:
-        skip += 2
-    rest = parts[skip + 3 :]
-    if not rest:
-        return ""
-    return "/" + "/".join(rest) + ("/" if path.endswith("/") else "")
-
-
 def _required_fields(selector: str) -> tuple[tuple[str, str], ...]:
     """The terms of a field selector that demand a value (`a=b`, `a==b`), for authorization to look at."""
     found = []

@@ -17,11 +17,16 @@ from api import errors, fields
 from api.scheme import Resource
 from controlplane.apiserver.registry.allocation import Exhausted, OutOfRange, Pool, Taken, address_pool, port_pool
 from controlplane.apiserver.registry.facts import Facts
+from controlplane.apiserver.registry.service_updates import (
+    EXTERNAL_NAME,
+    WITH_NODE_PORTS,
+    carry_over,
+    held_ports,
+    needs_health_check,
+)
 from controlplane.apiserver.registry.strategy import Finish, Strategy, Write
 
 NONE = "None"
-_EXTERNAL = "ExternalName"
-_WITH_NODE_PORTS = ("NodePort", "LoadBalancer")
 
 
 class ServiceStrategy(Strategy):
@@ -47,22 +52,19 @@ class ServiceStrategy(Strategy):
         if new is not None:
             for number in self._held_addresses(new):
                 self._addresses.hold(number)
-            for number in _held_ports(new):
+            for number in held_ports(new):
                 self._ports.hold(number)
         if old is not None:
             for number in self._held_addresses(old):
                 self._addresses.drop(number)
-            for number in _held_ports(old):
+            for number in held_ports(old):
                 self._ports.drop(number)
 
     def reserve_create(self, obj: Any, write: Write) -> Finish | None:
         return self._reserve(obj, None)
 
-    def prepare_update(self, new: Any, old: Any, write: Write) -> None:
-        super().prepare_update(new, old, write)
-
     def reserve_update(self, new: Any, old: Any, write: Write) -> Finish | None:
-        _carry_over(new, old)
+        carry_over(new, old)
         return self._reserve(new, old)
 
     def _reserve(self, service: core.Service, old: core.Service | None) -> Finish:
@@ -80,7 +82,7 @@ class ServiceStrategy(Strategy):
 
     def _settle_families(self, service: core.Service, old: core.Service | None) -> None:
         spec = service.spec
-        if spec.type == _EXTERNAL:
+        if spec.type == EXTERNAL_NAME:
             return
         if spec.cluster_ip and not spec.cluster_ips:
             spec.cluster_ips = [spec.cluster_ip]
@@ -153,9 +155,9 @@ class ServiceStrategy(Strategy):
         self, service: core.Service, old: core.Service | None, at_end: Callable[[Callable[[], None]], Any]
     ) -> None:
         spec = service.spec
-        if spec.type == _EXTERNAL or (spec.cluster_ips and spec.cluster_ips[0] == NONE):
+        if spec.type == EXTERNAL_NAME or (spec.cluster_ips and spec.cluster_ips[0] == NONE):
             return
-        if old is not None and old.spec.type != _EXTERNAL:
+        if old is not None and old.spec.type != EXTERNAL_NAME:
             return  # it has its address, which validation keeps it from changing
         asked = spec.cluster_ips[0] if spec.cluster_ips else ""
         if asked:
@@ -196,7 +198,7 @@ class ServiceStrategy(Strategy):
         return int(address)
 
     def _held_addresses(self, service: core.Service) -> list[int]:
-        if service.spec.type == _EXTERNAL:
+        if service.spec.type == EXTERNAL_NAME:
             return []
         return [
             int(ipaddress.ip_address(address))
@@ -210,8 +212,8 @@ class ServiceStrategy(Strategy):
         self, service: core.Service, old: core.Service | None, at_end: Callable[[Callable[[], None]], Any]
     ) -> None:
         spec = service.spec
-        kept = set(_held_ports(old)) if old is not None else set()
-        if spec.type in _WITH_NODE_PORTS:
+        kept = set(held_ports(old)) if old is not None else set()
+        if spec.type in WITH_NODE_PORTS:
             allocates = spec.type == "NodePort" or spec.allocate_load_balancer_node_ports is not False
             chosen: dict[int, int] = {}
             for index, port in enumerate(spec.ports):
@@ -227,7 +229,7 @@ class ServiceStrategy(Strategy):
                     port.node_port = self._reserve_any_port("failed to allocate a nodePort", at_end)
                     kept.add(port.node_port)
                 chosen[port.port] = port.node_port
-        if _needs_health_check(spec):
+        if needs_health_check(spec):
             if not spec.health_check_node_port:
                 spec.health_check_node_port = self._reserve_any_port(
                     "failed to allocate a HealthCheck NodePort", at_end
@@ -255,66 +257,6 @@ class ServiceStrategy(Strategy):
             raise errors.internal(f"{step}: range is full") from None
         at_end(lambda: pool.release(number))
         return number
-
-
-def _carry_over(new: core.Service, old: core.Service) -> None:
-    """Keep what an update leaves out and drop what its new type has no use for, so that `kubectl replace` works."""
-    spec, before = new.spec, old.spec
-    if spec.type == _EXTERNAL:
-        if before.type != _EXTERNAL and spec.cluster_ip == before.cluster_ip and spec.cluster_ips == before.cluster_ips:
-            spec.cluster_ip, spec.cluster_ips = "", []
-            spec.ip_families, spec.ip_family_policy = [], None
-        return
-    if before.type == _EXTERNAL:
-        return
-    if not spec.cluster_ip and not spec.cluster_ips:
-        spec.cluster_ip, spec.cluster_ips = before.cluster_ip, list(before.cluster_ips)
-    elif spec.cluster_ip and not spec.cluster_ips:
-        spec.cluster_ips = list(before.cluster_ips) if spec.cluster_ip == before.cluster_ip else [spec.cluster_ip]
-    elif spec.cluster_ip != before.cluster_ip and spec.cluster_ips == before.cluster_ips:
-        # The older field alone was changed: it speaks for the first of the newer one.
-        spec.cluster_ips = [spec.cluster_ip, *spec.cluster_ips[1:]] if spec.cluster_ip else []
-    elif spec.cluster_ip == before.cluster_ip and spec.cluster_ips and spec.cluster_ips != before.cluster_ips:
-        spec.cluster_ip = spec.cluster_ips[0]
-    if not spec.ip_families:
-        spec.ip_families = list(before.ip_families)
-    if spec.ip_family_policy is None:
-        spec.ip_family_policy = before.ip_family_policy
-    if spec.type in _WITH_NODE_PORTS and before.type in _WITH_NODE_PORTS:
-        known = {(port.protocol, port.port): port.node_port for port in before.ports}
-        for port in spec.ports:
-            if not port.node_port:
-                port.node_port = known.get((port.protocol, port.port), 0)
-    elif before.type in _WITH_NODE_PORTS and spec.type == "ClusterIP":
-        # kubectl edit changes the type alone; the node ports of the old type go with it.
-        known_ports = set(_held_ports(old))
-        for port in spec.ports:
-            if port.node_port in known_ports:
-                port.node_port = 0
-    if _needs_health_check(before) and not _needs_health_check(spec):
-        if spec.health_check_node_port == before.health_check_node_port:
-            spec.health_check_node_port = 0
-    elif _needs_health_check(before) and not spec.health_check_node_port:
-        spec.health_check_node_port = before.health_check_node_port
-    if before.type == "LoadBalancer" and spec.type != "LoadBalancer":
-        if spec.allocate_load_balancer_node_ports == before.allocate_load_balancer_node_ports:
-            spec.allocate_load_balancer_node_ports = None
-        if spec.load_balancer_class == before.load_balancer_class:
-            spec.load_balancer_class = None
-    outside = before.type in _WITH_NODE_PORTS and spec.type == "ClusterIP" and not spec.external_ips
-    if outside and spec.external_traffic_policy == before.external_traffic_policy:
-        spec.external_traffic_policy = ""
-
-
-def _held_ports(service: core.Service) -> list[int]:
-    ports = {port.node_port for port in service.spec.ports if port.node_port}
-    if service.spec.health_check_node_port:
-        ports.add(service.spec.health_check_node_port)
-    return sorted(ports)
-
-
-def _needs_health_check(spec: core.ServiceSpec) -> bool:
-    return spec.type == "LoadBalancer" and spec.external_traffic_policy == "Local"
 
 
 def _family(address: str) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -126,9 +126,6 @@ class MemoryConnection:
 
     def start_tunnel(self, head: bytes) -> Tunnel:
         raise NotImplementedError("tunnels are tested over real connections")
-
-    def on_gone(self, callback: Callable[[], None]) -> None:
-        return None
 
     def abort(self) -> None:
         self.aborted = True

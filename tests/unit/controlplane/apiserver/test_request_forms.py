@@ -61,11 +61,6 @@ def test_a_path_that_ends_too_early() -> None:
         info("GET", "/api/v1/watch")
 
 
-def test_the_rest_of_a_proxied_path() -> None:
-    assert routing.subpath("/api/v1/namespaces/a/pods/b/proxy/x/y/") == "/x/y/"
-    assert routing.subpath("/api/v1/nodes/n/proxy") == ""
-
-
 def test_queries_are_read_as_go_reads_them() -> None:
     found = query.parse("a=1&b&a=2&c=x%20y+z&;bad=1&d=")
     assert found == {"a": ["1", "2"], "b": [""], "c": ["x y z"], "d": [""]}

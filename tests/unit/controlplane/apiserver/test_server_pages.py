@@ -55,6 +55,7 @@ async def test_metrics_count_what_was_asked(api: Harness) -> None:
     assert f'apiserver_request_duration_seconds_count{{verb="GET",{labels}}} 2' in page
     assert f'apiserver_request_duration_seconds_bucket{{verb="GET",{labels},le="+Inf"}} 2' in page
     assert 'apiserver_store_write_duration_seconds_count{operation="create",type="configmaps"} 1' in page
+    assert 'apiserver_resource_objects{group="",resource="configmaps"} 2' in page
     assert "whatever" not in page
     for line in page.splitlines():
         assert line.startswith("#") or re.fullmatch(r"\w+(\{[^{}]*\})? [-+0-9.e]+", line), line
