@@ -28,8 +28,9 @@ from controlplane.store.errors import Conflict
 
 OPERATION = "UPDATE"
 
-#: How often a change is tried again because somebody else wrote in between.
-ATTEMPTS = 5
+#: How often a change is tried because somebody else wrote in between. Each round one of those who compete wins, so
+#: this many may change one object at once.
+ATTEMPTS = 64
 
 #: Makes the new object from the current one, which it must leave as it is.
 Change = Callable[[Any], Any]
