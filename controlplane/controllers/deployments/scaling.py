@@ -58,8 +58,12 @@ def proportional(goal: Goal, active: Sequence[Share]) -> Sizes:
         part = _part(goal, share, change - given) if change else 0
         sizes[share.uid] = share.size + part
         given += part
-    largest = ordered[0].uid
-    sizes[largest] = max(0, sizes[largest] + change - given)
+    left = change - given
+    for share in ordered:
+        # More than a share has cannot be taken from it: the next one pays the rest.
+        part = max(left, -sizes[share.uid])
+        sizes[share.uid] += part
+        left -= part
     return sizes
 
 

@@ -43,7 +43,8 @@ def _compare(one: core.Pod, other: core.Pod, crowd: Counter[str], now: float) ->
     if (restarts := _restarts(one)) != (others := _restarts(other)):
         return -1 if restarts > others else 1
     created, others_created = one.metadata.creation_timestamp, other.metadata.creation_timestamp
-    return _younger_first(created, others_created, one, other, now)
+    order = _younger_first(created, others_created, one, other, now)
+    return order or (-1 if one.metadata.uid < other.metadata.uid else 1)
 
 
 def _traits(pod: core.Pod, crowd: Counter[str]) -> tuple[bool, int, bool, int, int]:

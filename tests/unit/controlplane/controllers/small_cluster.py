@@ -10,9 +10,10 @@ from typing import Any
 from api import apps_v1 as apps
 from api import core_v1 as core
 from api import meta_v1 as meta
+from api.coordination_v1 import Lease, LeaseSpec
 from api.errors import StatusError, is_conflict, is_not_found
 from api.pods import is_terminal
-from api.times import Time
+from api.times import MicroTime, Time
 from client.fake import FakeApiServer, FakeClient
 from client.interface import EventType
 from controlplane.controllers import main
@@ -22,20 +23,23 @@ NODE = "n1"
 
 
 class Kubelet:
-    """Binds pods to its node, starts them after a delay and lets them go at once when they are deleted.
+    """Binds pods to its node, starts them after a delay and lets them go soon after they are deleted. While `alive`, it
+    sends heartbeats.
 
     A pod whose image is in `broken` starts but never becomes ready.
     """
 
     def __init__(self, server: FakeApiServer, *, start_delay: float = 1.0, stop_delay: float = 0.5) -> None:
         self.broken: set[str] = set()
+        self.alive = True
         self._server = server
-        self._client = server.client()
         self._start_delay = start_delay
         self._stop_delay = stop_delay
 
     async def run(self) -> None:
+        self._server.put(node(NODE, self._server.clock.now()))
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._beat())
             seen: set[str] = set()
             ending: set[str] = set()
             while True:
@@ -49,6 +53,12 @@ class Kubelet:
                     if pod.metadata.deletion_timestamp is not None and pod.metadata.uid not in ending:
                         ending.add(pod.metadata.uid)
                         group.create_task(self._stop(pod))
+
+    async def _beat(self) -> None:
+        while True:
+            if self.alive:
+                self._server.put(lease(NODE, self._server.clock.now()))
+            await self._server.clock.sleep(10)
 
     async def _start(self, pod: core.Pod) -> None:
         self._change(pod, _bind)
@@ -89,6 +99,26 @@ def report(pod: core.Pod, phase: str, ready: bool, now: float) -> None:
     pod.status.conditions = [
         core.PodCondition(type="Ready", status="True" if ready else "False", last_transition_time=since)
     ]
+
+
+def node(name: str, now: float, ready: str = "True", **labels: str) -> core.Node:
+    """A node that has just reported."""
+    moment = Time.from_timestamp(now)
+    condition = core.NodeCondition(
+        type="Ready", status=ready, last_heartbeat_time=moment, last_transition_time=moment, reason="KubeletReady"
+    )
+    return core.Node(
+        metadata=meta.ObjectMeta(name=name, labels=labels, creation_timestamp=moment),
+        status=core.NodeStatus(conditions=[condition]),
+    )
+
+
+def lease(name: str, now: float) -> Lease:
+    """A node's heartbeat."""
+    return Lease(
+        metadata=meta.ObjectMeta(name=name, namespace="kube-node-lease"),
+        spec=LeaseSpec(holder_identity=name, lease_duration_seconds=40, renew_time=MicroTime.from_timestamp(now)),
+    )
 
 
 def deployment(name: str = "web", replicas: int = 3, image: str = "one", **spec: Any) -> apps.Deployment:
