@@ -18,6 +18,7 @@ from api.times import Time
 from api.validation import validate_create, validate_update
 from controlplane.apiserver.caching.entries import Entry
 from controlplane.apiserver.registry.registry import Registry
+from controlplane.apiserver.registry.reservation import reserved
 from controlplane.apiserver.registry.strategy import Write
 from controlplane.apiserver.request import User
 from controlplane.store.errors import Conflict
@@ -71,18 +72,12 @@ class Objects:
         metadata.creation_timestamp = Time.from_timestamp(self._now())
         metadata.resource_version = ""
         write = self._write()
-        finish = registry.strategy.reserve_create(obj, write)
-        stored = False
-        try:
+        with reserved(registry.strategy.reserve_create(obj, write)):
             registry.strategy.prepare_create(obj, write)
             problems = validate_create(obj)
             if problems:
                 raise errors.invalid(registry.group_kind, metadata.name, problems)
             served = await registry.create(metadata.namespace, metadata.name, registry.encode(obj))
-            stored = True
-        finally:
-            if finish is not None:
-                finish(stored)
         return codec.decode(served, registry.type)
 
     async def update(self, resource: Resource, obj: Object, namespace: str = "") -> Object:

@@ -17,6 +17,7 @@ from api import errors, fields
 from api.scheme import Resource
 from controlplane.apiserver.registry.allocation import Exhausted, OutOfRange, Pool, Taken, address_pool, port_pool
 from controlplane.apiserver.registry.facts import Facts
+from controlplane.apiserver.registry.reservation import Release
 from controlplane.apiserver.registry.service_updates import (
     EXTERNAL_NAME,
     WITH_NODE_PORTS,
@@ -24,7 +25,7 @@ from controlplane.apiserver.registry.service_updates import (
     held_ports,
     needs_health_check,
 )
-from controlplane.apiserver.registry.strategy import Finish, Strategy, Write
+from controlplane.apiserver.registry.strategy import Strategy, Write
 
 NONE = "None"
 
@@ -60,14 +61,14 @@ class ServiceStrategy(Strategy):
             for number in held_ports(old):
                 self._ports.drop(number)
 
-    def reserve_create(self, obj: Any, write: Write) -> Finish | None:
+    def reserve_create(self, obj: Any, write: Write) -> Release | None:
         return self._reserve(obj, None)
 
-    def reserve_update(self, new: Any, old: Any, write: Write) -> Finish | None:
+    def reserve_update(self, new: Any, old: Any, write: Write) -> Release | None:
         carry_over(new, old)
         return self._reserve(new, old)
 
-    def _reserve(self, service: core.Service, old: core.Service | None) -> Finish:
+    def _reserve(self, service: core.Service, old: core.Service | None) -> Release:
         reserved = ExitStack()
         try:
             self._settle_families(service, old)
@@ -76,7 +77,7 @@ class ServiceStrategy(Strategy):
         except BaseException:
             reserved.close()
             raise
-        return lambda _stored: reserved.close()
+        return reserved.close
 
     # Families.
 

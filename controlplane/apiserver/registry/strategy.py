@@ -16,10 +16,8 @@ from api import meta_v1 as meta
 from api.errors import GroupName
 from api.scheme import Resource
 from controlplane.apiserver.registry.facts import Facts
+from controlplane.apiserver.registry.reservation import Release
 from controlplane.apiserver.request import User
-
-#: Ends what a strategy reserved for a write: called with True once the object is stored, else with False.
-Finish = Callable[[bool], None]
 
 _TOP = frozenset({"api_version", "kind", "metadata", "status"})
 
@@ -65,7 +63,7 @@ class Strategy:
     def warn_create(self, obj: Any, write: Write) -> None:
         """Warn of what is valid and yet unwise; asked only once the object has been found valid."""
 
-    def reserve_create(self, obj: Any, write: Write) -> Finish | None:
+    def reserve_create(self, obj: Any, write: Write) -> Release | None:
         """Take what the object needs from a common stock (addresses, ports); raises StatusError when there is none."""
         return None
 
@@ -77,7 +75,7 @@ class Strategy:
             new.status = old.status
         self.count_generation(new, old)
 
-    def reserve_update(self, new: Any, old: Any, write: Write) -> Finish | None:
+    def reserve_update(self, new: Any, old: Any, write: Write) -> Release | None:
         """As `reserve_create`, for what an update needs anew."""
         return None
 

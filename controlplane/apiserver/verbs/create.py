@@ -15,6 +15,7 @@ from controlplane.apiserver import bodies, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.options import WriteOptions
 from controlplane.apiserver.registry.registry import Registry
+from controlplane.apiserver.registry.reservation import reserved
 from controlplane.apiserver.verbs import metadata
 from controlplane.apiserver.verbs.environment import GENERATE_ATTEMPTS, Environment
 
@@ -69,9 +70,7 @@ async def _store(
     meta.uid = environment.uid()
     meta.creation_timestamp = environment.stamp()
     write = environment.write(exchange, dry_run=wanted.dry_run)
-    finish = strategy.reserve_create(obj, write)
-    stored = False
-    try:
+    with reserved(strategy.reserve_create(obj, write)):
         strategy.prepare_create(obj, write)
         problems = validate_create(obj) + strategy.extra_validation(obj, None)
         if problems:
@@ -82,9 +81,4 @@ async def _store(
             if registry.cache.get(meta.namespace, meta.name) is not None:
                 raise errors.already_exists(registry.group_resource, meta.name)
             return value
-        served = await registry.create(meta.namespace, meta.name, value)
-        stored = True
-        return served
-    finally:
-        if finish is not None:
-            finish(stored)
+        return await registry.create(meta.namespace, meta.name, value)

@@ -21,6 +21,7 @@ from controlplane.apiserver.caching.splicing import splice
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.options import WriteOptions
 from controlplane.apiserver.registry.registry import Registry
+from controlplane.apiserver.registry.reservation import reserved
 from controlplane.apiserver.request import RequestInfo
 from controlplane.apiserver.verbs import create, metadata
 from controlplane.apiserver.verbs.environment import Environment
@@ -151,9 +152,7 @@ async def _apply(
     # The version has been judged; an update that named none is now one of the newest.
     meta.resource_version = old.metadata.resource_version
     write = environment.write(exchange, dry_run=wanted.dry_run)
-    finish = strategy.reserve_update(new, old, write) if part.whole else None
-    stored = False
-    try:
+    with reserved(strategy.reserve_update(new, old, write) if part.whole else None):
         part.prepare(registry, new, old, write)
         metadata.keep_system_fields(meta, old.metadata)
         problems = part.validate(new, old) + strategy.extra_validation(new, old)
@@ -164,14 +163,7 @@ async def _apply(
         if new == old:
             return entry.raw
         value = registry.encode(new)
-        if wanted.dry_run:
-            return value
-        served = await registry.replace(entry, value)
-        stored = True
-        return served
-    finally:
-        if finish is not None:
-            finish(stored)
+        return value if wanted.dry_run else await registry.replace(entry, value)
 
 
 def ends_now(registry: Registry, new: Any, old: Any) -> bool:

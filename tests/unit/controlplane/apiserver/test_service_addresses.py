@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import random
 from dataclasses import replace
@@ -56,6 +57,23 @@ async def test_what_is_refused_or_only_tried_takes_nothing(api: Harness) -> None
     (await api.create(SERVICES, wrong)).refused(422, "Invalid")
     (await api.create(f"{SERVICES}?dryRun=All", service("dry", clusterIP="10.43.0.10"))).ok  # noqa: B018
     assert (await api.create(SERVICES, service("good", clusterIP="10.43.0.10"))).status == 201
+
+
+async def test_an_address_stays_reserved_while_an_abandoned_write_may_still_happen(
+    api: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_: object, **__: object) -> int:
+        await asyncio.sleep(60)
+        raise AssertionError("unreachable")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api.server.store, "write", never)
+        abandoned = asyncio.ensure_future(api.create(SERVICES, service("a", clusterIP="10.43.0.10")))
+        await asyncio.sleep(0)
+        abandoned.cancel()
+        await asyncio.wait({abandoned})
+    message = (await api.create(SERVICES, service("b", clusterIP="10.43.0.10"))).refused(422, "Invalid")
+    assert "provided IP is already allocated" in message
 
 
 async def test_headless_and_external_services_get_none(api: Harness) -> None:
