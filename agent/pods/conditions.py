@@ -30,11 +30,14 @@ def conditions(
     statuses: list[core.ContainerStatus],
     *,
     sandbox_ready: bool,
+    restarting: bool | None,
     previous: list[core.PodCondition],
     now: float,
 ) -> list[core.PodCondition]:
-    """All conditions of the pod. `previous` are those told last: a condition keeps its transition time while it
-    holds.
+    """All conditions of the pod.
+
+    `restarting` is whether all its containers are being started anew, None for a pod that never asks for that.
+    `previous` are those told last: a condition keeps its transition time while it holds.
     """
     known = [*init_statuses, *statuses]
     result = [one for one in pod.status.conditions if one.type not in OWNED]
@@ -47,6 +50,8 @@ def conditions(
         containers_ready,
         _condition(SCHEDULED, True),
     ]
+    if restarting is not None:
+        made.append(_condition(RESTARTING, restarting))
     before = {one.type: one for one in previous}
     for one in made:
         old = before.get(one.type)
@@ -128,6 +133,6 @@ def _initialized(
 
 def _has_started(status: core.ContainerStatus) -> bool:
     """Whether an app container runs, ran, or ran before: then initialization lies behind the pod."""
-    if status.state is not None and (status.state.running is not None or status.state.terminated is not None):
+    if status.state.running is not None or status.state.terminated is not None:
         return True
-    return status.last_state is not None and status.last_state.terminated is not None
+    return status.last_state.terminated is not None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from agent.pods import restarts
 from agent.pods.observed import ContainerState, ObservedContainer, ObservedPod
+from agent.pods.phases import RESTARTING_ALL
 from agent.pods.planner import Kind
 from api import core_v1 as core
 from api.codec import deepcopy
@@ -22,6 +23,7 @@ POD_INITIALIZING = "PodInitializing"
 CRASH_LOOP = "CrashLoopBackOff"
 STATUS_UNKNOWN = "ContainerStatusUnknown"
 LOST_EXIT_CODE = 137
+LOST_WHEN_TERMINATED = "The container could not be located when the pod was terminated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class ContainerFacts:
     """By container name: why the last attempt to start it came to nothing, or what it waits for."""
     initialized: bool = False
     """An app container was created in the present sandbox."""
+    restarting: bool = False
+    """All containers of the pod are being removed, to start anew in its sandbox."""
     recursive_read_only: bool = False
     """The runtime can make what is mounted below a read-only mount read-only too."""
 
@@ -109,9 +113,9 @@ def _from_runtime(
         status.last_state = _state(attempts[1], facts, None)
     elif old is not None:
         # The runtime keeps one dead attempt or none; the API remembers the last.
-        if old.container_id != identity and old.state is not None and old.state.terminated is not None:
+        if old.container_id != identity and old.state.terminated is not None:
             status.last_state = core.ContainerState(terminated=old.state.terminated)
-        elif old.last_state is not None and old.last_state.terminated is not None:
+        elif old.last_state.terminated is not None:
             status.last_state = old.last_state
     return status
 
@@ -129,14 +133,9 @@ def _state(one: ObservedContainer, facts: ContainerFacts, old: core.ContainerSta
             container_id=f"{facts.runtime_name}://{one.id}",
         )
         return core.ContainerState(terminated=terminated)
-    was_running = old is not None and old.state is not None and old.state.running is not None
+    was_running = old is not None and old.state.running is not None
     if one.state is ContainerState.UNKNOWN and was_running:
-        lost = core.ContainerStateTerminated(
-            exit_code=LOST_EXIT_CODE,
-            reason=STATUS_UNKNOWN,
-            message="The container could not be located when the pod was terminated",
-        )
-        return core.ContainerState(terminated=lost)
+        return lost_state(STATUS_UNKNOWN, LOST_WHEN_TERMINATED)
     return core.ContainerState(waiting=core.ContainerStateWaiting())
 
 
@@ -144,46 +143,48 @@ def _from_memory(
     pod: core.Pod, kind: Kind, container: AnyContainer, old: core.ContainerStatus | None, facts: ContainerFacts
 ) -> core.ContainerStatus:
     """The runtime knows nothing of the container: it has not begun, or what it did is remembered by the API alone."""
-    if old is not None and old.state is not None and old.state.terminated is not None:
+    if old is not None and facts.restarting and old.state.waiting is None:
+        return _removed_to_restart(container, old)
+    if old is not None and old.state.terminated is not None:
         return deepcopy(old)
-    if kind is Kind.INIT and facts.initialized and not _is_sidecar(kind, container):
-        return core.ContainerStatus(
-            name=container.name,
-            image=container.image,
-            restart_count=old.restart_count if old else 0,
-            state=core.ContainerState(
-                terminated=core.ContainerStateTerminated(
-                    exit_code=0,
-                    reason="Completed",
-                    message="Unable to get init container status from container runtime and pod has been initialized, "
-                    "treat it as exited normally",
-                )
-            ),
-        )
-    reason = POD_INITIALIZING if pod.spec.init_containers else CONTAINER_CREATING
     status = core.ContainerStatus(
-        name=container.name,
-        image=container.image,
-        state=core.ContainerState(waiting=core.ContainerStateWaiting(reason=reason)),
+        name=container.name, image=container.image, restart_count=old.restart_count if old else 0
     )
+    if kind is Kind.INIT and facts.initialized and not _is_sidecar(kind, container):
+        text = "Unable to get init container status from container runtime and pod has been initialized, "
+        completed = core.ContainerStateTerminated(reason="Completed", message=f"{text}treat it as exited normally")
+        status.state = core.ContainerState(terminated=completed)
+        return status
+    reason = POD_INITIALIZING if pod.spec.init_containers else CONTAINER_CREATING
+    status.state = core.ContainerState(waiting=core.ContainerStateWaiting(reason=reason))
     if old is None:
         return status
-    status.restart_count = old.restart_count
     status.last_state = old.last_state
-    if old.state is None or old.state.running is None:
-        return status
-    if status.last_state is None or status.last_state.terminated is None:
-        status.last_state = core.ContainerState(
-            terminated=core.ContainerStateTerminated(
-                exit_code=LOST_EXIT_CODE,
-                reason=STATUS_UNKNOWN,
-                message="The container could not be located when the pod was deleted.  "
-                "The container used to be Running",
-            )
-        )
+    if old.state.running is not None and old.last_state.terminated is None:
+        text = "The container could not be located when the pod was deleted.  The container used to be Running"
+        status.last_state = lost_state(STATUS_UNKNOWN, text)
         if pod.metadata.deletion_timestamp is None:
             status.restart_count += 1
     return status
+
+
+def _removed_to_restart(container: AnyContainer, old: core.ContainerStatus) -> core.ContainerStatus:
+    """KEP-5532: all containers were removed together, to start anew."""
+    text = "The container is removed because RestartAllContainers in place"
+    return core.ContainerStatus(
+        name=container.name,
+        image=container.image,
+        restart_count=old.restart_count + 1,
+        state=core.ContainerState(waiting=core.ContainerStateWaiting(reason=RESTARTING_ALL, message=text)),
+        last_state=lost_state(RESTARTING_ALL, text),
+    )
+
+
+def lost_state(reason: str, message: str) -> core.ContainerState:
+    """How a container ended whose end nobody saw."""
+    return core.ContainerState(
+        terminated=core.ContainerStateTerminated(exit_code=LOST_EXIT_CODE, reason=reason, message=message)
+    )
 
 
 def _hold_up(
@@ -202,7 +203,7 @@ def _hold_up(
     ended_well = newest is not None and newest.state is ContainerState.EXITED and newest.exit_code == 0
     if kind is Kind.INIT and ended_well and not _is_sidecar(kind, container):
         return
-    if status.state is not None and status.state.terminated is not None:
+    if status.state.terminated is not None:
         status.last_state = status.state
     status.state = core.ContainerState(waiting=core.ContainerStateWaiting(reason=reason.reason, message=reason.message))
 
@@ -214,11 +215,11 @@ def _readiness(
     status: core.ContainerStatus,
     facts: ContainerFacts,
 ) -> None:
-    running = status.state is not None and status.state.running is not None
+    running = status.state.running is not None
     identity = attempts[0].id if attempts else ""
     status.started = running and identity in facts.started
     if kind is Kind.INIT and not _is_sidecar(kind, container):
-        terminated = status.state.terminated if status.state is not None else None
+        terminated = status.state.terminated
         status.ready = terminated is not None and terminated.exit_code == 0
         return
     status.ready = status.started and identity in facts.ready

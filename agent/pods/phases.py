@@ -76,15 +76,13 @@ def phase(
 
 def _ended(status: core.ContainerStatus) -> core.ContainerStateTerminated | None:
     """How a container that does not run ended, be it now or, while it waits to start again, last time."""
-    if status.state is not None and status.state.terminated is not None:
+    if status.state.terminated is not None:
         return status.state.terminated
-    if status.state is not None and status.state.waiting is not None and status.last_state is not None:
-        return status.last_state.terminated
-    return None
+    return status.last_state.terminated if status.state.waiting is not None else None
 
 
 def _runs(status: core.ContainerStatus) -> bool:
-    return status.state is not None and status.state.running is not None
+    return status.state.running is not None
 
 
 def _count_init(tally: _Tally, pod: core.Pod, container: core.Container, status: core.ContainerStatus | None) -> None:
@@ -98,7 +96,7 @@ def _count_init(tally: _Tally, pod: core.Pod, container: core.Container, status:
 
 
 def _count_sidecar(tally: _Tally, status: core.ContainerStatus | None) -> None:
-    if status is None or status.state is None:
+    if status is None:
         tally.unknown += 1
     elif status.state.running is not None:
         tally.running += 1
@@ -110,7 +108,7 @@ def _count_sidecar(tally: _Tally, status: core.ContainerStatus | None) -> None:
 
 
 def _count_app(tally: _Tally, pod: core.Pod, container: core.Container, status: core.ContainerStatus | None) -> None:
-    if status is None or status.state is None:
+    if status is None:
         tally.unknown += 1
         return
     if _runs(status):

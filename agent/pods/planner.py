@@ -179,8 +179,10 @@ class _Planner:
         changed, attempt, sandbox_id = sandbox_verdict(self._pod, self._runtime)
         if changed:
             return self._anew(attempt, sandbox_id)
-        if first := self._strays(sandbox_id) or self._restart_all():
-            return Plan(tuple(first), sandbox_id=sandbox_id, sandbox_attempt=attempt)
+        if strays := self._strays(sandbox_id):
+            return Plan(tuple(strays), sandbox_id=sandbox_id, sandbox_attempt=attempt)
+        if restarts.restart_of_all_due(self._pod, self._runtime):
+            return Plan(tuple(self._restart_all()), tuple(self._waits), sandbox_id, attempt)
         self._ephemeral_containers()
         verdict = self._init_containers(sandbox_id)
         if verdict is None:
@@ -247,20 +249,20 @@ class _Planner:
     # The whole pod again, in its sandbox
 
     def _restart_all(self) -> list[Action]:
-        """KEP-5532: one container's end may ask for all to start anew. They are removed, so that the pod looks as if
-        it had just begun.
+        """KEP-5532: one container's end may ask for all to start anew.
+
+        They are removed, so that the pod looks as if it had just begun; but not before the back-off of who asks for it
+        is over, or a pod could do this without end.
         """
-        pod, runtime = self._pod, self._runtime
-        asking = any(
-            (last := runtime.container(one.name)) is not None
-            and last.state is ContainerState.EXITED
-            and restarts.asks_to_restart_all(one, last.exit_code)
-            for one in [*pod.spec.init_containers, *pod.spec.containers]
-        )
-        if not asking:
+        for container in [*self._pod.spec.init_containers, *self._pod.spec.containers]:
+            last = self._runtime.container(container.name)
+            ended = last is not None and last.state is ContainerState.EXITED
+            if last is not None and ended and restarts.asks_to_restart_all(container, last.exit_code):
+                self._hold_back(container.name, last)
+        if self._waits:
             return []
-        ephemeral = {one.name for one in pod.spec.ephemeral_containers}
-        concerned = [one for one in runtime.containers if one.name not in ephemeral]
+        ephemeral = {one.name for one in self._pod.spec.ephemeral_containers}
+        concerned = [one for one in self._runtime.containers if one.name not in ephemeral]
         actions: list[Action] = [
             StopContainer(one.id, one.name, KillReason.RESTART_ALL, f"Container {one.name} will be restarted")
             for one in concerned
@@ -386,13 +388,20 @@ class _Planner:
         newest = self._runtime.container(name)
         attempt = max(newest.attempt + 1 if newest else 0, self._view.next_attempts.get(name, 0))
         last = restarts.newest_exited(self._runtime, name)
-        if last is None:
-            self._starts.append(StartContainer(name, kind, attempt))
-            return
         backoff = self._view.backoffs.get(name)
-        exited_at = self._view.exited_at.get(last.id, self._now)
-        wait = restarts.remaining(backoff, exited_at, self._now)
-        if wait > 0 and backoff is not None:
-            self._waits.append(BackingOff(name, backoff.delay, self._now + wait))
-        else:
+        if last is None:
+            # It may have run before, and been removed since.
+            ran = restarts.raised(backoff, self._now, self._now) if attempt > 0 else None
+            self._starts.append(StartContainer(name, kind, attempt, ran))
+        elif not self._hold_back(name, last):
+            exited_at = self._view.exited_at.get(last.id, self._now)
             self._starts.append(StartContainer(name, kind, attempt, restarts.raised(backoff, exited_at, self._now)))
+
+    def _hold_back(self, name: str, last: ObservedContainer) -> bool:
+        """Whether the container's back-off, counted from its last end, is not over yet; then it is noted."""
+        backoff = self._view.backoffs.get(name)
+        wait = restarts.remaining(backoff, self._view.exited_at.get(last.id, self._now), self._now)
+        if wait <= 0 or backoff is None:
+            return False
+        self._waits.append(BackingOff(name, backoff.delay, self._now + wait))
+        return True

@@ -51,6 +51,22 @@ def asks_to_restart_all(container: AnyContainer, exit_code: int) -> bool:
     return _matching_action(container, exit_code) == RESTART_ALL
 
 
+def restart_of_all_due(pod: core.Pod, observed: ObservedPod) -> bool:
+    """Whether some container has ended in a way that starts the whole pod anew (KEP-5532)."""
+    return any(
+        (last := observed.container(one.name)) is not None
+        and last.state is ContainerState.EXITED
+        and asks_to_restart_all(one, last.exit_code)
+        for one in [*pod.spec.init_containers, *pod.spec.containers]
+    )
+
+
+def may_restart_all(pod: core.Pod) -> bool:
+    """Whether any container has a rule that could start the whole pod anew."""
+    containers = [*pod.spec.init_containers, *pod.spec.containers]
+    return any(rule.action == RESTART_ALL for one in containers for rule in one.restart_policy_rules)
+
+
 def _matching_action(container: AnyContainer, exit_code: int) -> str:
     for rule in getattr(container, "restart_policy_rules", []):
         codes = rule.exit_codes

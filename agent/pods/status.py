@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agent.pods.conditions import conditions
-from agent.pods.containers import LOST_EXIT_CODE, STATUS_UNKNOWN, ContainerFacts, container_statuses
+from agent.pods import restarts
+from agent.pods.conditions import RESTARTING, conditions
+from agent.pods.containers import (
+    LOST_WHEN_TERMINATED,
+    STATUS_UNKNOWN,
+    ContainerFacts,
+    container_statuses,
+    lost_state,
+)
 from agent.pods.observed import ObservedPod
 from agent.pods.phases import FAILED, TERMINAL, phase
 from agent.pods.planner import Kind, initialized, sandbox_verdict
 from api import core_v1 as core
 from api.codec import deepcopy
 from api.pod_resources import compute_qos_class
-from api.pods import is_static
+from api.pods import condition_is_true, is_static
 from api.times import Time
 
 
@@ -47,7 +54,8 @@ def pod_status(
     status = core.PodStatus()
     status.observed_generation = pod.metadata.generation
     status.qos_class = pod.status.qos_class or compute_qos_class(pod.spec)
-    args = runtime, facts.containers
+    restarting = _restarting(pod, runtime, before)
+    args = runtime, replace(facts.containers, restarting=bool(restarting))
     status.init_container_statuses = _statuses(pod, Kind.INIT, before, *args)
     status.container_statuses = _statuses(pod, Kind.APP, before, *args)
     status.ephemeral_container_statuses = _statuses(pod, Kind.EPHEMERAL, before, *args)
@@ -62,6 +70,7 @@ def pod_status(
         status.init_container_statuses,
         status.container_statuses,
         sandbox_ready=not fresh,
+        restarting=restarting,
         previous=before.conditions,
         now=facts.now,
     )
@@ -125,17 +134,21 @@ def _decide_phase(
         status.message = before.message or pod.status.message
 
 
+def _restarting(pod: core.Pod, runtime: ObservedPod, before: core.PodStatus) -> bool | None:
+    """Whether all containers are being started anew: from the end that asks for it until all are there again."""
+    if not restarts.may_restart_all(pod):
+        return None
+    if restarts.restart_of_all_due(pod, runtime):
+        return True
+    missing = any(runtime.container(one.name) is None for one in pod.spec.containers)
+    return missing and condition_is_true(before.conditions, RESTARTING)
+
+
 def _account_for_all(statuses: list[core.ContainerStatus]) -> None:
     """Once a pod has run and been taken down, a container of which nobody knows the end has ended nonetheless."""
     for status in statuses:
         if status.state.terminated is None:
-            status.state = core.ContainerState(
-                terminated=core.ContainerStateTerminated(
-                    exit_code=LOST_EXIT_CODE,
-                    reason=STATUS_UNKNOWN,
-                    message="The container could not be located when the pod was terminated",
-                )
-            )
+            status.state = lost_state(STATUS_UNKNOWN, LOST_WHEN_TERMINATED)
             status.started = status.ready = False
 
 

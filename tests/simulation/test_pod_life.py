@@ -196,3 +196,47 @@ async def test_the_node_is_registered_with_its_lease() -> None:
         ready = [one for one in node.node().status.conditions if one.type == "Ready"]
         assert ready[0].status == "True" and ready[0].message == "kubelet is posting ready status"
         assert node.node().status.node_info.container_runtime_version == "fake://v1.0.0"
+
+
+async def test_one_containers_end_may_start_the_whole_pod_anew_in_its_sandbox() -> None:
+    async with Simulation() as node:
+        node.fake.service.programs = lambda config: Program(runs_for=1.0 if config.metadata.name == "init" else None)
+        rules = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}]
+        await node.create(
+            "web",
+            initContainers=[{"name": "init", "image": "img"}],
+            containers=[
+                {"name": "app", "image": "img"},
+                {"name": "watch", "image": "img", "restartPolicy": "Never", "restartPolicyRules": rules},
+            ],
+        )
+        await node.until(lambda: node.is_ready("web"), 60)
+        before = {one.id for one in node.containers("web")}
+        sandboxes = set(node.fake.sandboxes)
+        (watch,) = [one for one in node.containers("web", running=True) if one.config.metadata.name == "watch"]
+        node.fake.exit(watch.id, 42)
+        await node.until(lambda: _restarting(node) == "True", 30)
+        await node.until(lambda: node.is_ready("web") and _restarting(node) == "False", 60)
+        assert before.isdisjoint(one.id for one in node.containers("web")) and set(node.fake.sandboxes) == sandboxes
+        pod = node.pod("web")
+        assert pod is not None
+        every = [*pod.status.init_container_statuses, *pod.status.container_statuses]
+        assert [(one.name, one.restart_count) for one in every] == [("init", 1), ("app", 1), ("watch", 1)]
+        ended = pod.status.container_statuses[0].last_state.terminated
+        assert ended is not None and ended.reason == "RestartingAllContainers"
+
+
+def _restarting(node: Simulation) -> str:
+    pod = node.pod("web")
+    found = [one.status for one in pod.status.conditions if one.type == "AllContainersRestarting"] if pod else []
+    return found[0] if found else ""
+
+
+async def test_a_pod_that_restarts_itself_without_end_is_held_back() -> None:
+    async with Simulation() as node:
+        node.fake.service.programs = lambda config: Program(runs_for=1.0, exit_code=42)
+        rules = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}]
+        container = {"name": "app", "image": "img", "restartPolicy": "Never", "restartPolicyRules": rules}
+        await node.create("web", containers=[container])
+        await node.wait(120)
+        assert node.fake.calls.count("StartContainer") <= 6
