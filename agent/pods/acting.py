@@ -14,15 +14,7 @@ from agent.pods.containers import Waiting
 from agent.pods.killing import KillError, container_grace, grace_period
 from agent.pods.memory import Memory
 from agent.pods.observed import ObservedPod
-from agent.pods.planner import (
-    CreateSandbox,
-    Kind,
-    Plan,
-    RemoveContainer,
-    StartContainer,
-    StopContainer,
-    StopPod,
-)
+from agent.pods.plans import CreateSandbox, Kind, Plan, RemoveContainer, StartContainer, StopContainer, StopPod
 from agent.pods.seams import StartError, VolumeError
 from agent.pods.starting import Sandbox
 from agent.pods.world import World

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from agent.pods import restarts
 from agent.pods.observed import ContainerState, ObservedContainer, ObservedPod
 from agent.pods.phases import RESTARTING_ALL
-from agent.pods.planner import Kind
+from agent.pods.plans import Kind
 from api import core_v1 as core
 from api.codec import deepcopy
 from api.pods import AnyContainer

@@ -7,7 +7,7 @@ newest, and any that still holds a container.
 from __future__ import annotations
 
 from agent.pods.observed import ContainerState, ObservedPod
-from agent.pods.planner import RemoveContainer
+from agent.pods.plans import RemoveContainer
 
 KEPT_PER_CONTAINER = 1
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from agent.pods.hooks import HookError, Hooks
 from agent.pods.identity import field_path
 from agent.pods.observed import ObservedContainer, ObservedPod
-from agent.pods.planner import KillReason
+from agent.pods.plans import KillReason
 from agent.pods.seams import Recorder, Runtime
 from api import core_v1 as core
 from api.pods import AnyContainer, find_container, is_restartable_init

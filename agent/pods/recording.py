@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from agent.pods.planner import Action, Plan
+from agent.pods.plans import Action, Plan
 
 KEPT = 32
 """Entries per pod: some ten restarts with their back-offs."""

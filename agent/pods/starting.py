@@ -14,7 +14,7 @@ from typing import Any
 from agent.pods.hooks import HookError, Hooks
 from agent.pods.identity import field_path
 from agent.pods.killing import Killer, container_grace
-from agent.pods.planner import KillReason
+from agent.pods.plans import KillReason
 from agent.pods.seams import ContainerRequest, Images, Recorder, Runtime, StartError
 from api import core_v1 as core
 from api.pods import AnyContainer

@@ -16,7 +16,8 @@ from agent.pods.containers import (
 )
 from agent.pods.observed import ObservedPod
 from agent.pods.phases import FAILED, TERMINAL, phase
-from agent.pods.planner import Kind, initialized, sandbox_verdict
+from agent.pods.planner import initialized, sandbox_verdict
+from agent.pods.plans import Kind
 from api import core_v1 as core
 from api.codec import deepcopy
 from api.pod_resources import compute_qos_class

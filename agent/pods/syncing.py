@@ -13,7 +13,7 @@ from agent.pods.identity import describe, field_path
 from agent.pods.memory import Memory
 from agent.pods.observed import ContainerState, ObservedPod
 from agent.pods.phases import TERMINAL
-from agent.pods.planner import KillReason, Plan, View
+from agent.pods.plans import CreateSandbox, KillReason, Plan, StartContainer, View
 from agent.pods.status import Failure, StatusFacts, pod_status
 from agent.pods.world import World
 from api import core_v1 as core
@@ -126,7 +126,7 @@ class Syncer:
         clock = self._world.clock
         entry = memory.record.plan(plan, clock.now())
         began = clock.monotonic()
-        if any(isinstance(one, planner.CreateSandbox | planner.StartContainer) for one in plan.actions):
+        if any(isinstance(one, CreateSandbox | StartContainer) for one in plan.actions):
             self._world.probes.add_pod(pod)
         try:
             troubles = await self._actor.act(pod, memory, plan, runtime)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from agent.pods.identity import container_hash
 from agent.pods.observed import ContainerState, ObservedPod
-from agent.pods.planner import (
+from agent.pods.planner import plan
+from agent.pods.plans import (
     CreateSandbox,
     KillReason,
     Plan,
@@ -19,7 +20,6 @@ from agent.pods.planner import (
     StopContainer,
     StopPod,
     View,
-    plan,
 )
 from agent.pods.restarts import Backoff
 from api import core_v1 as core
