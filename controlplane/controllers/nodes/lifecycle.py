@@ -143,12 +143,14 @@ class NodeLifecycleController:
         self._health[name] = health
         before = after = ready_status(node.status.conditions)
         try:
-            if is_silent(health, now) and (conditions := silent_conditions(node, wall)) is not None:
+            silent = is_silent(health, now)
+            if silent and (conditions := silent_conditions(node, wall)) is not None:
                 changed = codec.deepcopy(node)
                 changed.status.conditions = conditions
                 node = await self._client.update_status(changed)
                 after = ready_status(conditions)
-            await self._keep_no_execute(node, before)
+            # Who is called unreachable but not silent for long was only just given new time.
+            await self._keep_no_execute(node, before, may_go=silent or before == "False")
             if before == "True" != after:
                 self._tell_status(node, "NodeNotReady")
                 self._unmarked.add(name)
@@ -157,7 +159,7 @@ class NodeLifecycleController:
             log.warning("node not dealt with node=%s error=%s", name, error)
         return after == "True"
 
-    async def _keep_no_execute(self, node: core.Node, ready: str) -> None:
+    async def _keep_no_execute(self, node: core.Node, ready: str, *, may_go: bool) -> None:
         """Take NoExecute taints away, and change one for the other, at once; ask for new ones."""
         taints = due_no_execute(node, ready, self._clock.now())
         name, zone = node.metadata.name, zone_of(node)
@@ -167,7 +169,7 @@ class NodeLifecycleController:
             return
         if ready == "True" or no_execute_keys(node.spec.taints) & {NOT_READY, UNREACHABLE}:
             await self._change(node, taints)
-        else:
+        elif may_go:
             self._rationing.submit(zone, name)
 
     async def _react(self, shift: Shift) -> None:

@@ -98,8 +98,11 @@ class Rationing:
         if all_down is not self._all_down:
             shift = Shift.ALL_DOWN if all_down else Shift.RECOVERED
             self._all_down = all_down
-        for zone, state in states.items():
-            self._zone(zone).ration(0.0 if all_down else rate_of(state, len(readiness[zone])))
+            # Nobody's turn from before the change counts after it.
+            for zone in self._zones.values():
+                zone.waiting.clear()
+        for name, state in states.items():
+            self._zone(name).ration(0.0 if all_down else rate_of(state, len(readiness[name])))
         return shift
 
     def submit(self, zone: str, node: str) -> None:

@@ -4,7 +4,7 @@ import itertools
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api import core_v1 as core
@@ -96,6 +96,7 @@ def test_a_cost_that_cannot_be_understood_is_none(text: str, cost: int) -> None:
     assert deletion_cost(_pod(cost=text)) == cost
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_the_order_does_not_depend_on_where_one_begins(rng: random.Random) -> None:
     pods = [

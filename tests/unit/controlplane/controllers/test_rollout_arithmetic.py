@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.apps_v1 import RollingUpdateDeployment
@@ -107,6 +107,7 @@ shares = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.integers(0, 30), st.integers(0, 10), st.lists(shares, min_size=2, max_size=5), st.integers(1, 40))
 def test_resizing_always_comes_out_at_the_whole(replicas: int, surge: int, parts: list[Share], before: int) -> None:
     goal = Goal(replicas, surge)
@@ -118,6 +119,7 @@ def test_resizing_always_comes_out_at_the_whole(replicas: int, surge: int, parts
     assert all(size >= 0 for size in sizes.values())
 
 
+@settings(deadline=None)
 @given(st.integers(0, 30), st.lists(shares, max_size=4), shares)
 def test_a_resized_deployment_is_so_no_longer_once_all_shares_are_renewed(
     replicas: int, old: list[Share], new: Share
@@ -133,6 +135,7 @@ def test_a_resized_deployment_is_so_no_longer_once_all_shares_are_renewed(
     assert not is_resized(goal, after)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_rollout_keeps_within_its_bounds_and_ends(data: st.DataObject) -> None:
     """Pods become available in any order and at any time; none fails."""

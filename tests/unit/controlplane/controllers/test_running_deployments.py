@@ -246,7 +246,7 @@ class Referee:
         self._most, self._fewest = total, serving
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
 def test_any_course_of_events_converges_within_the_bounds(seed: int, faults: bool) -> None:
     asyncio.run(_random_course(seed, faults))
@@ -300,7 +300,7 @@ def _disturb(server: FakeApiServer, rng: random.Random, referee: Referee, faults
             server.delete(core.Pod, victim.metadata.name, "default", grace_period=0)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32))
 def test_any_change_of_size_in_a_rollout_converges(seed: int) -> None:
     asyncio.run(_random_sizes(seed))

@@ -192,7 +192,7 @@ async def test_a_lost_answer_does_no_lasting_harm(server: FakeApiServer, verb: s
         assert [len(pods(server)), fewest] == [1, 1]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32))
 def test_any_course_of_events_ends_at_the_wanted_size(seed: int) -> None:
     asyncio.run(_random_course(seed))
