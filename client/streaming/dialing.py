@@ -1,7 +1,7 @@
 """One HTTP/1.1 request without a body on a connection of its own, and the connection itself once it has left HTTP.
 
-Written by hand on asyncio's streams, since what matters after an upgrade (RFC 9110, section 7.8) is the connection,
-which no HTTP client library hands out.
+Written by hand, since what matters after an upgrade (RFC 9110, section 7.8) is the connection, which no HTTP client
+library hands out.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from client.streaming.wires import CLOSE_GRACE, Wire, connect
+
 CONNECT_DEADLINE = 10.0
 HEAD_DEADLINE = 30.0
-CLOSE_GRACE = 5.0
 HEAD_LIMIT = 64 * 1024
-PIECE = 64 * 1024
 
 
 class BadAnswer(ConnectionError):
@@ -27,36 +27,34 @@ class BadAnswer(ConnectionError):
 class Answer:
     """The head of an answer, and what comes after it: a body, or after a 101 whatever was agreed on.
 
-    `head` is the head as it came; the names in `headers` are in lower case.
+    `head` is the head as it came; the names in `headers` are in lower case. An Answer is itself a `Wire`.
     """
 
     status: int
     headers: Mapping[str, str]
     head: bytes
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
+    wire: Wire
+    rest: bytes = b""
+    """What came along with the head and is not read yet."""
 
     async def read(self) -> bytes:
         """The next bytes, b"" at the end. Raises OSError."""
-        return await self.reader.read(PIECE)
+        if self.rest:
+            taken, self.rest = self.rest, b""
+            return taken
+        return await self.wire.read()
 
     async def write(self, data: bytes) -> None:
         """Send bytes; returns when the other side takes more. Raises OSError."""
-        self.writer.write(data)
-        await self.writer.drain()
+        await self.wire.write(data)
 
     def close(self) -> None:
-        """End the connection; what was written is still sent."""
-        self.writer.close()
+        """End the connection; what was written is still sent. `closed` must follow."""
+        self.wire.close()
 
     async def closed(self, grace: float = CLOSE_GRACE) -> None:
-        """End the connection and wait until it has; cut it when the other side takes longer than `grace` seconds."""
-        self.writer.close()
-        try:
-            async with asyncio.timeout(grace):
-                await self.writer.wait_closed()
-        except OSError:  # a timeout, too; it ends either way
-            self.writer.transport.abort()
+        """End the connection and let go of it."""
+        await self.wire.closed(grace)
 
     async def body(self) -> AsyncIterator[bytes]:
         """The body in pieces, as they come (RFC 9112, section 6). Raises BadAnswer, OSError."""
@@ -83,20 +81,25 @@ class Answer:
     async def _take(self, size: int | None) -> AsyncIterator[bytes]:
         """`size` bytes, or all until the connection ends."""
         while size is None or size > 0:
-            piece = await self.reader.read(PIECE if size is None else min(size, PIECE))
+            piece = await self.read()
             if not piece:
                 if size is None:
                     return
                 raise BadAnswer("the connection ended in the middle of a body")
             if size is not None:
+                piece, self.rest = piece[:size], piece[size:]
                 size -= len(piece)
             yield piece
 
     async def _line(self) -> bytes:
-        try:
-            return (await self.reader.readuntil(b"\n")).strip()
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            raise BadAnswer("the connection ended in the middle of a body") from None
+        line = b""
+        while b"\n" not in line:
+            piece = await self.read()
+            if not piece or len(line) > HEAD_LIMIT:
+                raise BadAnswer("the connection ended in the middle of a body")
+            line += piece
+        line, _, self.rest = line.partition(b"\n")
+        return line.strip()
 
 
 def _size(text: bytes, base: int) -> int:
@@ -127,25 +130,21 @@ async def dial(
     lines = [f"{method} {target} HTTP/1.1", f"Host: {authority}", *(f"{name}: {value}" for name, value in headers)]
     try:
         async with asyncio.timeout(CONNECT_DEADLINE):
-            reader, writer = await asyncio.open_connection(host, port, ssl=tls, limit=HEAD_LIMIT)
+            wire = await connect(host, port, tls)
     except TimeoutError:
         raise TimeoutError(f"dial tcp {authority}: i/o timeout") from None
     except OSError as error:
         raise ConnectionError(f"dial tcp {authority}: {error.strerror or error}") from error
     try:
         async with asyncio.timeout(HEAD_DEADLINE):
-            writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace"))
-            head = await reader.readuntil(b"\r\n\r\n")
+            await wire.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace"))
+            head, rest = await _read_head(wire)
         status, fields = parse_head(head)
-        return Answer(status, fields, head, reader, writer)
+        return Answer(status, fields, head, wire, rest)
     except BaseException as error:
-        writer.transport.abort()
+        await wire.closed(0)
         if isinstance(error, TimeoutError):
             raise TimeoutError(f"read from {authority}: i/o timeout") from None
-        if isinstance(error, asyncio.IncompleteReadError):
-            raise BadAnswer(f"read from {authority}: the connection ended before the answer") from None
-        if isinstance(error, asyncio.LimitOverrunError):
-            raise BadAnswer(f"read from {authority}: the answer's head is too long") from None
         raise
 
 
@@ -162,12 +161,25 @@ async def dial_url(
     return await dial(parts.hostname, parts.port or (443 if secure else 80), method, target, headers, tls=context)
 
 
+async def _read_head(wire: Wire) -> tuple[bytes, bytes]:
+    """The head, its empty line included, and what came after it."""
+    got = b""
+    while (end := got.find(b"\r\n\r\n")) < 0:
+        piece = await wire.read()
+        if not piece:
+            raise BadAnswer("the connection ended before the answer")
+        if len(got) > HEAD_LIMIT:
+            raise BadAnswer("the answer's head is too long")
+        got += piece
+    return got[: end + 4], got[end + 4 :]
+
+
 def parse_head(head: bytes) -> tuple[int, dict[str, str]]:
     """Status and header fields (names in lower case, the last of a name counts) of a head. Raises BadAnswer."""
     first, *fields = head.decode("latin-1").split("\r\n")
     version, _, rest = first.partition(" ")
     code = rest[:3]
-    if not version.startswith("HTTP/1.") or len(code) != 3 or not code.isdigit():
+    if not version.startswith("HTTP/1.") or len(code) != 3 or not (code.isascii() and code.isdigit()):
         raise BadAnswer(f"malformed answer: {first[:80]!r}")
     headers = {}
     for field in fields:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from typing import Protocol
 
 from client.clock import Clock
 from client.streaming.frames import Control, Data, FrameReader, FrameWriter, Kind, SpdyError
+from client.streaming.joining import End
 
 BUFFER_LIMIT = 256 * 1024
 """Bytes of one stream that wait for their reader before the connection does."""
@@ -24,16 +24,6 @@ KEEP_ALIVE = 30.0
 
 class StreamReset(Exception):
     """The other side gave up on a stream, or the connection is gone before the stream ended."""
-
-
-class Wire(Protocol):
-    """The connection below. `read` gives b"" at its end; all raise OSError."""
-
-    async def read(self) -> bytes: ...
-
-    async def write(self, data: bytes) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Stream:
@@ -109,7 +99,7 @@ class Stream:
 class SpdySession:
     """A connection after the upgrade. Run `run` in a task beside the use of the streams."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: End) -> None:
         self.frames = FrameWriter()
         self._wire = wire
         self._streams: dict[int, Stream] = {}

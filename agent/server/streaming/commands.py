@@ -126,10 +126,10 @@ class _Translation:
         except (StreamReset, OSError) as error:
             await self._fail(error)
         finally:
-            self._session.close()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            self._session.close()
 
     def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)

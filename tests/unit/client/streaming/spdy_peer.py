@@ -19,7 +19,7 @@ class Peer:
         self.streams: dict[str, int] = {}
         """Stream type → number."""
         self.headers: dict[int, dict[str, str]] = {}
-        self.received: dict[int, bytes] = {}
+        self.received: dict[int, bytearray] = {}
         self.ended: set[int] = set()
         self.pings: list[int] = []
         self.gone = False
@@ -51,7 +51,7 @@ class Peer:
         match frame.kind:
             case Kind.SYN_STREAM:
                 self.headers[frame.number] = dict(frame.headers)
-                self.received[frame.number] = b""
+                self.received[frame.number] = bytearray()
                 self.streams[frame.headers.get("streamtype", "")] = frame.number
                 if self.accepting:
                     await self.send(self.make.reply(frame.number, {}))

@@ -145,8 +145,11 @@ async def test_nobody_listening_is_an_error_that_says_where() -> None:
 async def test_a_peer_that_does_not_read_does_not_keep_a_connection_from_ending() -> None:
     async with Server(b"HTTP/1.1 101 OK\r\n\r\n", deaf=True).listening() as server:
         answer = await call(server)
-        answer.writer.write(b"x" * 50_000_000)
+        writing = asyncio.create_task(answer.write(b"x" * 50_000_000))
+        await asyncio.sleep(0.1)
         await answer.closed(grace=0.1)
+        with pytest.raises(OSError):
+            await writing
         server.hear.set()
 
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from client.clock import FakeClock
-from client.streaming.dialing import Answer
 from client.streaming.session import BUFFER_LIMIT, KEEP_ALIVE, SpdySession, Stream, StreamReset
+from client.streaming.wires import connect
 from tests.unit.client.streaming.spdy_peer import Peer
 
 
@@ -25,8 +25,7 @@ async def connected() -> AsyncIterator[tuple[SpdySession, Peer]]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
-    reader, writer = await asyncio.open_connection(host, port)
-    wire = Answer(101, {}, b"", reader, writer)
+    wire = await connect(host, port, None)
     session = SpdySession(wire)
     reading = asyncio.create_task(session.run())
     peer = await made.get()

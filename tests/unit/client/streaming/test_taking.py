@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
+from client.streaming import joining
 from client.streaming.joining import join
 from client.streaming.taking import BUFFER_LIMIT, TakenConnection, TakenOver
 
@@ -167,11 +168,22 @@ class Pipe:
 
 
 @pytest.mark.parametrize("error", [None, ConnectionResetError("x"), TimeoutError("x")])
-async def test_joined_ends_pass_everything_and_end_together(error: Exception | None) -> None:
+async def test_joined_ends_pass_everything_and_end_together(
+    error: Exception | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining, "LINGER", 0.05)
     one, other = Pipe(b"a", b"b", error=error), Pipe(hold=True)
     await join(one, other)
     assert other.written == [b"a", b"b"]
     assert one.closed and other.closed
+
+
+async def test_what_the_other_side_still_says_is_taken_from_it_until_it_ends() -> None:
+    """Closed with something unread, a connection would lose what it was just sent."""
+    one, other = Pipe(b"last words"), Pipe(*[b"chatter"] * 50)
+    await join(one, other)
+    assert other.written == [b"last words"]
+    assert not other.incoming
 
 
 async def test_a_fault_of_ours_is_not_taken_for_an_end() -> None:
