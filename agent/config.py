@@ -6,8 +6,7 @@ import socket
 from dataclasses import dataclass, field
 
 from agent.network import NetworkSettings
-
-KUBERNETES_VERSION = "v1.36.2+orlop"
+from api.release import KUBERNETES_VERSION
 
 
 def default_node_name() -> str:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from api.release import KUBERNETES_VERSION
 from controlplane.apiserver.exchange import Exchange, Reply
 
 Check = Callable[[], None]
 
 #: The API spoken, with what this server is as build metadata.
-GIT_VERSION = "v1.36.2+orlop"
 
 _TEXT = "text/plain; charset=utf-8"
 _NOSNIFF = (("X-Content-Type-Options", "nosniff"),)
@@ -88,7 +88,7 @@ def _version() -> dict[str, str]:
         "emulationMinor": "36",
         "minCompatibilityMajor": "1",
         "minCompatibilityMinor": "35",
-        "gitVersion": GIT_VERSION,
+        "gitVersion": KUBERNETES_VERSION,
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
