@@ -50,8 +50,12 @@ class NetworkConfig:
         return str(self.subnet.network_address + 1)
 
 
-def parse(raw: Mapping[str, Any]) -> NetworkConfig:
-    """Check the configuration and give it types. The version has been checked. Raises InvalidConfiguration."""
+def parse(raw: Mapping[str, Any], *, opens_ports: bool = True) -> NetworkConfig:
+    """Check the configuration and give it types. The version has been checked. Raises InvalidConfiguration.
+
+    Calls that end an attachment go by what was recorded when it was made: without `opens_ports` the mappings in this
+    call are not looked at, and so can be no reason for keeping what is to go.
+    """
     version = str(raw.get("cniVersion"))
     name = raw.get("name")
     if not isinstance(name, str) or not _NAME.match(name):
@@ -71,6 +75,7 @@ def parse(raw: Mapping[str, Any]) -> NetworkConfig:
     previous = raw.get("prevResult")
     if previous is not None and not isinstance(previous, dict):
         raise InvalidConfiguration("prevResult must be an object", f"{previous!r}")
+    mappings = _list(raw.get("runtimeConfig") or {}, "portMappings") if opens_ports else []
     return NetworkConfig(
         version=version,
         name=name,
@@ -80,7 +85,7 @@ def parse(raw: Mapping[str, Any]) -> NetworkConfig:
         masquerade=bool(raw.get("ipMasq", True)),
         unmasqueraded=tuple(_network("nonMasqueradeCIDRs", item) for item in _list(raw, "nonMasqueradeCIDRs")),
         state=state,
-        port_mappings=tuple(_port_mapping(item) for item in _list(raw.get("runtimeConfig") or {}, "portMappings")),
+        port_mappings=tuple(_port_mapping(item) for item in mappings),
         previous=previous,
         valid_attachments=tuple(_attachment(item) for item in _list(raw, "cni.dev/valid-attachments")),
         raw=raw,
@@ -109,9 +114,11 @@ def _port_mapping(value: object) -> PortMapping:
     try:
         if not isinstance(value, dict):
             raise ValueError("expected an object")
-        host, container = int(value["hostPort"]), int(value["containerPort"])
-        protocol = str(value.get("protocol") or "tcp").lower()
-        host_ip = str(value.get("hostIP") or "")
+        # The conventions of CNI write hostPort; containerd writes HostPort, which readers in Go do not notice.
+        given = {str(key).lower(): item for key, item in value.items()}
+        host, container = int(given["hostport"]), int(given["containerport"])
+        protocol = str(given.get("protocol") or "tcp").lower()
+        host_ip = str(given.get("hostip") or "")
         if not (0 < host < 65536 and 0 < container < 65536):
             raise ValueError("ports are from 1 to 65535")
         if protocol not in PROTOCOLS:
@@ -120,7 +127,9 @@ def _port_mapping(value: object) -> PortMapping:
             host_ip = ""
         if host_ip:
             ipaddress.ip_address(host_ip)
-    except (KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise InvalidConfiguration("invalid port mapping", f"{value!r}: no {error}") from error
+    except (TypeError, ValueError) as error:
         raise InvalidConfiguration("invalid port mapping", f"{value!r}: {error}") from error
     return PortMapping(host, container, protocol, host_ip)
 

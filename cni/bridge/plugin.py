@@ -31,7 +31,8 @@ class Plugin:
 
     def _bridge(self, request: Request) -> dict[str, Any] | None:
         call = request.call
-        network = BridgeNetwork(self._kernel, configs.parse(request.config), self._prepared)
+        config = configs.parse(request.config, opens_ports=call.command in ("ADD", "CHECK"))
+        network = BridgeNetwork(self._kernel, config, self._prepared)
         match call.command:
             case "ADD":
                 return network.add(call)

@@ -83,6 +83,18 @@ def test_host_ports_are_opened_and_closed(node: Node) -> None:
     assert node.clean()
 
 
+def test_port_mappings_are_read_in_the_spelling_of_containerd(node: Node) -> None:
+    ports = [{"HostPort": 8080, "ContainerPort": 80, "Protocol": "tcp", "HostIP": ""}]
+    assert node.call("ADD", **with_ports(ports))[0] == 0
+    assert node.kernel.tables["orlop-orlop0"]["ports"] == {"tcp . 8080": "10.42.0.2 . 80"}
+
+
+def test_del_goes_by_what_was_recorded_and_not_by_the_mappings_it_is_called_with(node: Node) -> None:
+    node.call("ADD", **with_ports(PORTS))
+    assert node.call("DEL", **with_ports([{"nonsense": True}])) == (0, None)
+    assert node.clean()
+
+
 def test_a_host_port_that_is_taken_fails_the_second_pod_and_leaves_the_first(node: Node) -> None:
     node.kernel.namespaces.add("/run/netns/two")
     node.call("ADD", **with_ports(PORTS))
