@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from agent.pods.matching import node_suits
 from agent.pods.status import Failure
+from agent.pods.sysctls import forbidden_sysctl
 from api import core_v1 as core
 from api.pod_resources import pod_requests
 from api.pods import host_ports, is_static, untolerated_taint
@@ -31,7 +32,8 @@ def admit(
     """
     present = list(others)
     return (
-        _operating_system(pod, node)
+        forbidden_sysctl(pod)
+        or _operating_system(pod, node)
         or _room(pod, allocatable, present)
         or _place(pod, node)
         or _ports(pod, present)

@@ -127,3 +127,24 @@ def test_a_taint_that_drives_pods_off_keeps_them_out_but_not_static_ones() -> No
 def test_pods_of_another_operating_system_are_refused() -> None:
     answer = verdict(pod(os={"name": "windows"}))
     assert answer is not None and answer[0] == "PodOSNotSupported"
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "words"),
+    [
+        ("net.ipv4.tcp_syncookies", {}, ""),
+        ("net/ipv4/tcp_syncookies", {}, ""),
+        ("kernel.shm_rmid_forced", {"hostNetwork": True}, ""),
+        ("kernel.msgmax", {}, '"kernel.msgmax" not allowlisted'),
+        ("net/ipv4/conf/eth0.1/forwarding", {}, '"net.ipv4.conf.eth0/1.forwarding" not allowlisted'),
+        (
+            "net.ipv4.tcp_syncookies",
+            {"hostNetwork": True},
+            '"net.ipv4.tcp_syncookies" not allowed with host net enabled',
+        ),
+        ("kernel.shm_rmid_forced", {"hostIPC": True}, '"kernel.shm_rmid_forced" not allowed with host ipc enabled'),
+    ],
+)
+def test_kernel_parameters_beyond_the_pods_own_are_refused(name: str, more: dict[str, Any], words: str) -> None:
+    answer = verdict(pod(securityContext={"sysctls": [{"name": name, "value": "1"}]}, **more))
+    assert answer == (("SysctlForbidden", f"forbidden sysctl: {words}") if words else None)
