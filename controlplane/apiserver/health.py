@@ -17,8 +17,6 @@ from controlplane.apiserver.exchange import Exchange, Reply
 
 Check = Callable[[], None]
 
-#: The API spoken, with what this server is as build metadata.
-
 _TEXT = "text/plain; charset=utf-8"
 _NOSNIFF = (("X-Content-Type-Options", "nosniff"),)
 
