@@ -7,6 +7,7 @@ It works whatever state the node is in: running, killed, half started. What it k
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent.resources.cgroups import machine_tree
@@ -28,6 +30,7 @@ from cli.settings import Settings
 from cni.bridge.removing import remove_network
 from cni.kernel.linux import LinuxKernel
 from cri.client import RuntimeClient
+from cri.errors import CriError
 from proto import cri_pb2 as cri
 
 SUPERVISOR_DEADLINE = 60.0
@@ -78,15 +81,23 @@ def _stop_supervisor(settings: Settings) -> None:
 
 
 def _stop_pods(settings: Settings) -> None:
-    """Stop and remove every pod sandbox of ours, by way of the runtime."""
+    """Stop and remove every pod sandbox of ours: by way of the runtime, and by hand what it does not let go of."""
     if settings.runtime_endpoint:
-        asyncio.run(_remove_sandboxes(settings.runtime_endpoint, set(pod_uids(settings.layout.agent_root))))
+        left = asyncio.run(_remove_sandboxes(settings.runtime_endpoint, set(pod_uids(settings.layout.agent_root))))
+        if left:
+            raise DownError("; ".join(str(each) for each in left))
         return
     if not settings.layout.containerd_root.exists():
         return
-    with _containerd(settings):
-        asyncio.run(_remove_sandboxes(settings.endpoint, None))
-    _kill_shims(settings)
+    left = []
+    try:
+        with _containerd(settings):
+            left = asyncio.run(_remove_sandboxes(settings.endpoint, None))
+    finally:
+        _kill_shims(settings)
+    for each in left:
+        _remove_namespace(each.namespace)
+        print(f"orlop down: {each}; its processes and network namespace were removed all the same", file=sys.stderr)
 
 
 @contextmanager
@@ -110,8 +121,21 @@ def _containerd(settings: Settings) -> Iterator[None]:
             process.wait()
 
 
-async def _remove_sandboxes(endpoint: str, uids: set[str] | None) -> None:
-    """Remove the sandboxes of the pods in `uids`, or all. Raises CriError."""
+@dataclass(frozen=True, slots=True)
+class Stubborn:
+    """A sandbox that the runtime failed to remove. `namespace` is the path of its network, "" for the host's."""
+
+    error: CriError
+    namespace: str
+
+    def __str__(self) -> str:
+        return str(self.error)
+
+
+async def _remove_sandboxes(endpoint: str, uids: set[str] | None) -> list[Stubborn]:
+    """Remove the sandboxes of the pods in `uids`, or all; returns those that stayed. Raises CriError when the runtime
+    does not answer.
+    """
     client = RuntimeClient(endpoint)
     try:
         sandboxes = [
@@ -123,21 +147,40 @@ async def _remove_sandboxes(endpoint: str, uids: set[str] | None) -> None:
             for each in await client.list_containers()
             if each.pod_sandbox_id in ours and each.state == cri.CONTAINER_RUNNING
         ]
-        async with asyncio.TaskGroup() as group:
-            for container in running:
-                group.create_task(client.stop_container(container, POD_GRACE))
+        # One that cannot be stopped is killed with its sandbox below.
+        await asyncio.gather(*(client.stop_container(one, POD_GRACE) for one in running), return_exceptions=True)
         turns = asyncio.Semaphore(8)
 
-        async def remove(sandbox: str) -> None:
+        async def remove(sandbox: str) -> Stubborn | None:
             async with turns:
-                await client.stop_pod_sandbox(sandbox)
-                await client.remove_pod_sandbox(sandbox)
+                try:
+                    await client.stop_pod_sandbox(sandbox)
+                    await client.remove_pod_sandbox(sandbox)
+                except CriError as error:
+                    return Stubborn(error, await _namespace_of(client, sandbox))
+            return None
 
-        async with asyncio.TaskGroup() as group:
-            for each in sandboxes:
-                group.create_task(remove(each.id))
+        return [one for one in await asyncio.gather(*(remove(each.id) for each in sandboxes)) if one is not None]
     finally:
         await client.close()
+
+
+async def _namespace_of(client: RuntimeClient, sandbox: str) -> str:
+    """The path of a sandbox's network namespace, "" when it has none of its own or the runtime does not say."""
+    try:
+        status = await client.pod_sandbox_status(sandbox, verbose=True)
+    except CriError:
+        return ""
+    namespaces = json.loads(status.info.get("info", "{}")).get("runtimeSpec", {}).get("linux", {}).get("namespaces", [])
+    paths = [str(each.get("path", "")) for each in namespaces if each.get("type") == "network"]
+    return paths[0] if paths else ""
+
+
+def _remove_namespace(path: str) -> None:
+    """Remove a network namespace that is bound to a file of its own, as runtimes make them (ip-netns(8))."""
+    if path and not path.startswith("/proc/") and os.path.exists(path):
+        LinuxMounts().unmount(Path(path))
+        os.unlink(path)
 
 
 def _kill_shims(settings: Settings) -> None:
