@@ -15,6 +15,7 @@ PROGRAMS = {
     "busybox": "busybox-static",
     "catatonit": "catatonit",
 }
+HOSTS = Path("/etc/hosts")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -27,6 +28,8 @@ def complaints(settings: Settings) -> list[str]:
         for program, package in PROGRAMS.items():
             if shutil.which(program, path=PATH) is None:
                 found.append(f"{program} not found: install the package {package}")
+        if not HOSTS.exists():
+            found.append(f"no {HOSTS}, which containerd wants to copy for each pod: write one")
     if not _cgroups():
         found.append("no cgroup file system under /sys/fs/cgroup: mount one")
     if not Path("/proc/sys/net/ipv4/ip_forward").exists():

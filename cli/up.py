@@ -13,6 +13,7 @@ from cli.node_api import NodeApi, NotYet
 from cli.preflight import complaints
 from cli.processes import children, import_common
 from cli.progress import step
+from cli.scope import ScopeError, leave_session
 from cli.settings import Settings, folders
 from cli.supervisor import Supervisor, redirect_output, trim_log
 
@@ -58,7 +59,7 @@ def _detached(settings: Settings) -> int:
     log = layout.logs / SUPERVISOR_LOG
     if log.exists():
         trim_log(log)
-    pid = _fork_daemon(lambda: _supervise(settings, layout.logs), log)
+    pid = _fork_daemon(lambda: _in_background(settings), log)
     api = NodeApi(layout.admin_kubeconfig)
 
     def alive() -> bool:
@@ -78,6 +79,15 @@ def _detached(settings: Settings) -> int:
     print(f"node {settings.node_name} is ready after {time.monotonic() - begun:.1f} s")
     print(f"export KUBECONFIG={layout.admin_kubeconfig}")
     return 0
+
+
+def _in_background(settings: Settings) -> int:
+    """Be the supervisor, and outlive the login that started it."""
+    try:
+        leave_session(f"orlop-{os.getpid()}")
+    except ScopeError as error:
+        print(f"orlop up: the node may end with this session: {error}", file=sys.stderr)
+    return _supervise(settings, settings.layout.logs)
 
 
 def _fork_daemon(main: Callable[[], int], log: Path) -> int:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+from tests.vm.image import Image, build_image, default_cache
+from tests.vm.machine import Machine, free_port
+from tests.vm.project import project_disk
 
-from image import Image, build_image, default_cache, project_disk
-from machine import Machine
+
+class Machines(Protocol):
+    """Makes machines that are gone when the test, or the module, is over; the caller boots them."""
+
+    def __call__(self, *names: str) -> list[Machine]:
+        """One machine for each name; several are on one wire, numbered from 1 in this order."""
 
 
 @pytest.fixture(scope="session")
@@ -19,16 +27,35 @@ def vm_image() -> Image:
     return build_image(default_cache())
 
 
-@pytest.fixture
-def machines(vm_image: Image, tmp_path: Path) -> Iterator[Callable[..., Machine]]:
-    """Make a machine by name: `machines("node-1")`; the caller boots it."""
+@pytest.fixture(scope="session")
+def vm_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return project_disk(tmp_path_factory.mktemp("project"))
+
+
+@contextmanager
+def lab(image: Image, project: Path) -> Iterator[Machines]:
+    """A place for machines, cleared away at the end."""
     made: list[Machine] = []
-    project = project_disk(tmp_path)
+    # Not tmp_path: a control socket of ssh is in it, and a socket's path is limited to 107 characters.
+    with tempfile.TemporaryDirectory(prefix="orlop-vm-") as folder:
 
-    def make(name: str, **options: object) -> Machine:
-        made.append(Machine(name, vm_image, project, tmp_path, **options))  # type: ignore[arg-type]
-        return made[-1]
+        def make(*names: str) -> list[Machine]:
+            wire = free_port() if len(names) > 1 else 0
+            machines = [
+                Machine(name, image, project, Path(folder), number=number, wire=wire)
+                for number, name in enumerate(names, start=1)
+            ]
+            made.extend(machines)
+            return machines
 
-    yield make
-    for machine in made:
-        machine.pull_the_plug()
+        try:
+            yield make
+        finally:
+            for machine in made:
+                machine.pull_the_plug()
+
+
+@pytest.fixture
+def machines(vm_image: Image, vm_project: Path) -> Iterator[Machines]:
+    with lab(vm_image, vm_project) as make:
+        yield make

@@ -1,8 +1,9 @@
 """The disk that test machines boot from: Debian 12 with systemd, cgroup v2 and all that a node needs, made once.
 
 The tree comes from debootstrap, is kept in a cache and turned into an ext4 image without mounting anything. It holds
-the project's Python dependencies, not the project: that is a small disk of its own, made anew for each run, so that a
-change of the code does not cost a new debootstrap.
+the project's Python dependencies, not the project: that is a small disk of its own (`project`), made anew for each run,
+so that a change of the code does not cost a new debootstrap. A change of this file does: its text is part of the key
+under which the image is kept.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,15 +21,19 @@ PROJECT = Path(__file__).resolve().parents[2]
 SUITE = "bookworm"
 PACKAGES = (
     "busybox-static", "ca-certificates", "catatonit", "containerd", "dbus", "iproute2", "iputils-ping",
-    "libnftables1", "linux-image-cloud-amd64", "nftables", "openssh-server", "procps", "python3", "python3-venv",
-    "runc", "systemd", "systemd-sysv", "systemd-timesyncd", "udev", "zstd",
+    "libnftables1", "libpam-systemd", "linux-image-cloud-amd64", "nftables", "openssh-server", "procps", "python3",
+    "python3-venv", "runc", "systemd", "systemd-sysv", "systemd-timesyncd", "udev", "zstd",
 )  # fmt: skip
 DISK_SIZE = "4G"
 PROJECT_AT = "/opt/orlop"
+KUBECTL_ON_DISK = "bin/kubectl"
 VENV_AT = "/opt/orlop-venv"
 DEADLINE = 1200.0
 
 FSTAB = f"/dev/vda / ext4 defaults 0 1\n/dev/vdb {PROJECT_AT} ext4 ro 0 0\n"
+HOSTS = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"  # the installer writes one, debootstrap not
+# The strictest setting an administrator may have made: what a session leaves running is killed with it, even of root.
+LOGIND = "[Login]\nKillUserProcesses=yes\nKillExcludeUsers=\n"
 NETWORK = "[Match]\nName=en*\n\n[Network]\nDHCP=yes\n\n[DHCPv4]\nUseHostname=no\n"
 COMMAND = f"""#!/bin/sh
 export PYTHONPATH={PROJECT_AT}:{PROJECT_AT}/packaging
@@ -67,8 +73,6 @@ def debian_mirror() -> str:
 
 def requirements() -> str:
     """What the project needs at run time, by name, as pyproject.toml has it."""
-    import tomllib
-
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return "\n".join(project["dependencies"]) + "\n"
 
@@ -76,9 +80,7 @@ def requirements() -> str:
 def build_image(cache: Path) -> Image:
     """The image in `cache`, made if it is not there for the present list of packages. Takes minutes the first time."""
     constraints = (PROJECT / "constraints.txt").read_text(encoding="utf-8")
-    recipe = "\n".join(
-        [SUITE, *PACKAGES, requirements(), constraints, FSTAB, NETWORK, COMMAND, Path(__file__).read_text()]
-    )
+    recipe = "\n".join([requirements(), constraints, Path(__file__).read_text(encoding="utf-8")])
     folder = cache / hashlib.sha256(recipe.encode()).hexdigest()[:16]
     image = Image(folder / "root.ext4", folder / "vmlinuz", folder / "initrd.img", folder / "key")
     if image.key.exists():
@@ -119,8 +121,11 @@ def _install_dependencies(tree: Path, folder: Path, constraints: str) -> None:
 
 def _configure(tree: Path) -> None:
     _write(tree / "etc/fstab", FSTAB)
+    _write(tree / "etc/hosts", HOSTS)
     _write(tree / "etc/systemd/network/10-wired.network", NETWORK)
+    _write(tree / "etc/systemd/logind.conf.d/sessions.conf", LOGIND)
     _write(tree / "usr/local/bin/orlop", COMMAND, 0o755)
+    (tree / "usr/local/bin/kubectl").symlink_to(f"{PROJECT_AT}/{KUBECTL_ON_DISK}")
     (tree / PROJECT_AT.lstrip("/")).mkdir(exist_ok=True)
     for unit in ("systemd-networkd", "ssh"):
         run(["chroot", str(tree), "systemctl", "enable", "-q", unit])
@@ -138,21 +143,6 @@ def _write(path: Path, text: str, mode: int = 0o644) -> None:
 def make_disk(tree: Path, disk: Path, size: str) -> None:
     """Turn a folder into an ext4 image of (sparse) `size`, owned by root."""
     run(["mkfs.ext4", "-q", "-F", "-d", str(tree), "-E", "root_owner=0:0", str(disk), size])
-
-
-def project_disk(folder: Path) -> Path:
-    """A disk with the project as it stands in this checkout: what git knows of, committed or not."""
-    tree = folder / "project"
-    listed = run(["git", "-C", str(PROJECT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-    for name in filter(None, listed.split("\0")):
-        source, target = PROJECT / name, tree / name
-        if source.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
-    disk = folder / "project.ext4"
-    make_disk(tree, disk, "256M")
-    shutil.rmtree(tree)
-    return disk
 
 
 def default_cache() -> Path:

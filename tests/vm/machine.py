@@ -1,7 +1,8 @@
 """A machine under QEMU: boot it, run commands on it, pull its plug, boot it again.
 
 Software emulation, since a lab need not offer a usable /dev/kvm. The host talks to it by SSH over QEMU's user-mode
-network, on a loopback port of its own; machines that are given the same `wire` also share an Ethernet segment.
+network, on a loopback port of its own; machines that are given the same `wire` also share an Ethernet segment, on which
+machine number n has the address 10.77.0.n.
 """
 
 from __future__ import annotations
@@ -11,13 +12,22 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
-from image import Image, run
+from tests.vm.image import Image, run
 
 BOOT_DEADLINE = 300.0
-COMMAND_DEADLINE = 120.0
+COMMAND_DEADLINE = 180.0
+POLL = 1.0
+WIRE_NETWORK = "10.77.0"
+WIRE_PREFIX = 24
+# Multicast that stays on the loopback interface of the host: whoever has joined the group sees every frame.
+WIRE_GROUP = "230.0.0.1"
+WIRE_UNIT = "/etc/systemd/network/05-wire.network"
 
 
 class MachineError(Exception):
@@ -26,17 +36,29 @@ class MachineError(Exception):
 
 @dataclass(slots=True)
 class Machine:
-    """One virtual machine with a disk of its own on top of the shared image. Use `boot`, then `shell`."""
+    """One virtual machine with a disk of its own on top of the shared image. Use `boot`, then `shell`.
+
+    `number` tells machines on one wire apart, from 1 to 254; `wire` is a free UDP port (`free_port`), 0 for none.
+    """
 
     name: str
     image: Image
     project: Path
     folder: Path
+    number: int = 1
     memory_mib: int = 1536
     cpus: int = 2
-    wire: str = ""
+    wire: int = 0
     port: int = 0
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _master: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def wire_address(self) -> str:
+        """Its address on the wire."""
+        return f"{WIRE_NETWORK}.{self.number}"
+
+    # ----------------------------------------------------------- power
 
     def boot(self) -> None:
         """Start it (with the disk as it was left) and wait until it takes commands. Raises MachineError."""
@@ -44,10 +66,20 @@ class Machine:
         if not disk.exists():
             run(["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", str(self.image.disk), str(disk)])
         self.port = self.port or free_port()
-        with (self.folder / f"{self.name}.console").open("ab") as console:
+        with self._console.open("ab") as console:
             self._process = subprocess.Popen(
                 self._command(disk), stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT
             )
+        self._await_commands()
+        self._master = subprocess.Popen(
+            [*self._ssh(), "-M", "-N", "root@127.0.0.1"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        if self.wire:
+            self._join_wire()
+
+    def _await_commands(self) -> None:
+        """Wait for the end of the boot, degraded or not. Raises MachineError."""
+        assert self._process is not None
         until = time.monotonic() + BOOT_DEADLINE
         while True:
             if self._process.poll() is not None:
@@ -58,7 +90,16 @@ class Machine:
             except MachineError:
                 if time.monotonic() > until:
                     raise
-                time.sleep(1)
+                time.sleep(POLL)
+
+    def pull_the_plug(self) -> None:
+        """End it as a power cut does: nothing on it gets to hear of it."""
+        for process in (self._process, self._master):
+            if process is not None:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+        self._process = self._master = None
+        self._control.unlink(missing_ok=True)
 
     def _command(self, disk: Path) -> list[str]:
         argv = [
@@ -72,18 +113,55 @@ class Machine:
             "-device", "virtio-rng-pci",
         ]  # fmt: skip
         if self.wire:
-            address = sum(self.name.encode()) % 200 + 16
-            argv += ["-nic", f"socket,model=virtio-net-pci,mcast=230.0.0.1:{self.wire},localaddr=127.0.0.1,"
-                             f"mac=52:54:00:00:00:{address:02x}"]  # fmt: skip
+            argv += ["-nic", f"socket,model=virtio-net-pci,mcast={WIRE_GROUP}:{self.wire},localaddr=127.0.0.1,"
+                             f"mac={self._wire_mac}"]  # fmt: skip
         return argv
 
-    def shell(self, script: str, *, deadline: float = COMMAND_DEADLINE) -> str:
-        """Run `script` as root on the machine; returns its output. Raises MachineError when it fails."""
-        argv = [
+    # ------------------------------------------------------------ wire
+
+    @property
+    def _wire_mac(self) -> str:
+        return f"52:54:00:77:00:{self.number:02x}"
+
+    def _join_wire(self) -> None:
+        """Give its second interface the address it has on the wire; kept on its disk from the first boot on."""
+        unit = (
+            f"[Match]\nMACAddress={self._wire_mac}\n\n[Network]\nAddress={self.wire_address}/{WIRE_PREFIX}\n"
+            "LinkLocalAddressing=no\n"
+        )
+        self.shell(
+            f"printf %s {shlex.quote(unit)} > {WIRE_UNIT} && sync && networkctl reload && "
+            f"for n in $(seq 60); do ip -4 addr | grep -qF {self.wire_address}/ && exit 0; sleep 0.5; done; exit 1"
+        )
+
+    # -------------------------------------------------------- commands
+
+    @property
+    def _control(self) -> Path:
+        return self.folder / f"{self.name}.ssh"
+
+    def _ssh(self) -> list[str]:
+        """A session of its own costs a key exchange, a login and a user's service manager, seconds under emulation.
+
+        So the commands after the boot share the connection of `_master`.
+        """
+        return [
             "ssh", "-q", "-i", str(self.image.key), "-p", str(self.port), "-o", "StrictHostKeyChecking=no",
             "-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=10", "-o", "BatchMode=yes",
-            "root@127.0.0.1", f"sh -c {shlex.quote(script)}",
+            "-o", f"ControlPath={self._control}",
         ]  # fmt: skip
+
+    def _remote(self, script: str, *, own_session: bool) -> list[str]:
+        alone = ["-o", "ControlPath=none"] if own_session else []
+        # ssh takes the first value it is given for an option.
+        return ["ssh", *alone, *self._ssh()[1:], "root@127.0.0.1", f"sh -c {shlex.quote(script)}"]
+
+    def shell(self, script: str, *, deadline: float = COMMAND_DEADLINE, own_session: bool = False) -> str:
+        """Run `script` as root on the machine; returns its output. Raises MachineError when it fails.
+
+        With `own_session` it is a login that ends with the script, and what it leaves running is no part of any other.
+        """
+        argv = self._remote(script, own_session=own_session)
         try:
             done = subprocess.run(argv, capture_output=True, text=True, timeout=deadline, check=False)
         except subprocess.TimeoutExpired as error:
@@ -91,6 +169,17 @@ class Machine:
         if done.returncode:
             raise MachineError(f"on {self.name}: {script}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout
+
+    @contextmanager
+    def running(self, script: str) -> Iterator[IO[str]]:
+        """Run `script` beside the caller; yields its output as it comes, and ends our side of it afterwards."""
+        argv = self._remote(script, own_session=False)
+        with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            try:
+                yield process.stdout
+            finally:
+                process.kill()
 
     def eventually(self, script: str, *, within: float) -> str:
         """Run `script` again and again until it succeeds; returns its output. Raises the last MachineError."""
@@ -101,18 +190,15 @@ class Machine:
             except MachineError:
                 if time.monotonic() > until:
                     raise
-                time.sleep(1)
+                time.sleep(POLL)
 
-    def pull_the_plug(self) -> None:
-        """End it as a power cut does: nothing on it gets to hear of it."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
-            self._process = None
+    @property
+    def _console(self) -> Path:
+        return self.folder / f"{self.name}.console"
 
     def console(self) -> str:
         """The end of what it printed on its serial console."""
-        return (self.folder / f"{self.name}.console").read_text(encoding="utf-8", errors="replace")[-4000:]
+        return self._console.read_text(encoding="utf-8", errors="replace")[-4000:]
 
 
 def free_port() -> int:
