@@ -48,8 +48,12 @@ class Answer:
         """Send bytes; returns when the other side takes more. Raises OSError."""
         await self.wire.write(data)
 
+    async def flushed(self) -> None:
+        """Wait until what was written is safe from our closing the connection."""
+        await self.wire.flushed()
+
     def close(self) -> None:
-        """End the connection; what was written is still sent. `closed` must follow."""
+        """End the connection. `closed` must follow."""
         self.wire.close()
 
     async def closed(self, grace: float = CLOSE_GRACE) -> None:

@@ -16,8 +16,11 @@ class End(Protocol):
 
     async def write(self, data: bytes) -> None: ...
 
+    async def flushed(self) -> None:
+        """Wait until what was written is safe from our closing the connection."""
+
     def close(self) -> None:
-        """End the connection; what was written is still sent."""
+        """End the connection."""
 
 
 async def join(one: End, other: End) -> None:
@@ -52,11 +55,20 @@ async def _copy(source: End, target: End) -> None:
 
 async def _see_off(left: End) -> None:
     """The other side has ended: wait for this one to do so, whatever it still has to say."""
+    hearing = asyncio.create_task(_hear_out(left))
     try:
-        async with asyncio.timeout(LINGER):
-            while await left.read():
-                continue
-    except OSError:  # a timeout, too
+        await left.flushed()
+        await asyncio.wait((hearing,), timeout=LINGER)
+    finally:
+        hearing.cancel()
+        await asyncio.wait((hearing,))
+
+
+async def _hear_out(left: End) -> None:
+    try:
+        while await left.read():
+            continue
+    except OSError:
         return
 
 

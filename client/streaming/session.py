@@ -18,6 +18,8 @@ from client.streaming.joining import End
 BUFFER_LIMIT = 256 * 1024
 """Bytes of one stream that wait for their reader before the connection does."""
 PIECE = 32 * 1024
+CANCEL = 5
+"""The status of a reset that says "no more of this stream is wanted" (section 2.6.3 of the draft)."""
 KEEP_ALIVE = 30.0
 """Seconds between pings: the other side takes a connection without a word in it for a forgotten one (after hours)."""
 
@@ -74,6 +76,10 @@ class Stream:
         await self._accepted.wait()
         if self._cause is not None and not self._chunks:
             raise self._cause
+
+    @property
+    def is_accepted(self) -> bool:
+        return self._accepted.is_set()
 
     def accept(self) -> None:
         self._accepted.set()
@@ -172,6 +178,9 @@ class SpdySession:
                 stream.accept()
                 if frame.fin:
                     self._end(stream, None)
+            case Kind.RST_STREAM if stream is not None and frame.code == CANCEL and stream.is_accepted:
+                # How servers of these protocols end streams that they have said all on.
+                self._end(stream, None)
             case Kind.RST_STREAM if stream is not None:
                 self._end(stream, StreamReset(f"stream {frame.number} reset with status {frame.code}"))
 
@@ -180,5 +189,5 @@ class SpdySession:
         stream.finish(cause)
 
     def close(self) -> None:
-        """End the connection; what was written is still sent."""
+        """End the connection."""
         self._wire.close()

@@ -8,12 +8,20 @@ pins it.
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import socket
+import struct
+import termios
 from typing import Any, cast
 
 from aiohttp import web
 
 #: Bytes of a client that may wait to be read before it is asked to pause.
 BUFFER_LIMIT = 256 * 1024
+
+
+#: Seconds between two looks at what the client's machine has acknowledged, of which the kernel tells no one.
+FLUSH_GLANCE = 0.05
 
 
 class TakenOver(web.StreamResponse):
@@ -69,6 +77,15 @@ class TakenConnection:
         self._transport.write(data)
         await self._protocol._drain_helper()
 
+    async def flushed(self) -> None:
+        """Wait until the client's machine has all that was written, however slowly it reads, or the client is gone."""
+        connected: socket.socket = self._transport.get_extra_info("socket")
+        while self._protocol.transport is not None and connected.fileno() >= 0:
+            unsent = struct.unpack("i", fcntl.ioctl(connected.fileno(), termios.TIOCOUTQ, b"\0\0\0\0"))[0]
+            if not unsent and not self._transport.get_write_buffer_size():
+                return
+            await asyncio.sleep(FLUSH_GLANCE)
+
     def close(self) -> None:
-        """End the connection; what was written is still sent."""
+        """End the connection. What is not `flushed` yet has half a minute's time under TLS."""
         self._transport.close()

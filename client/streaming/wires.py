@@ -25,8 +25,11 @@ class Wire(Protocol):
     async def write(self, data: bytes) -> None:
         """Send bytes; returns when the other side takes more. Cancelled in the middle, some of it may be gone."""
 
+    async def flushed(self) -> None:
+        """Wait until what was written is safe from our closing the connection."""
+
     def close(self) -> None:
-        """End the connection both ways; what was written is still sent. `closed` must follow."""
+        """End the connection both ways. `closed` must follow."""
 
     async def closed(self, grace: float = CLOSE_GRACE) -> None:
         """End the connection and let go of it, of what was not sent within `grace` seconds, too."""
@@ -47,6 +50,9 @@ class SocketWire:
         async with self._sending:
             await self._loop.sock_sendall(self._socket, data)
 
+    async def flushed(self) -> None:
+        """Whatever was written is the kernel's to send."""
+
     def close(self) -> None:
         # The descriptor itself stays until nobody waits on it any more: its number would be somebody else's by then.
         try:
@@ -57,7 +63,7 @@ class SocketWire:
     async def closed(self, grace: float = CLOSE_GRACE) -> None:
         self.close()
         await asyncio.sleep(0)  # whoever waits for it wakes up and takes the descriptor off the loop's list
-        self._socket.close()  # what was written is the kernel's to send
+        self._socket.close()
 
 
 class StreamWire:
@@ -73,6 +79,9 @@ class StreamWire:
     async def write(self, data: bytes) -> None:
         self._writer.write(data)
         await self._writer.drain()
+
+    async def flushed(self) -> None:
+        """`closed` gives it time."""
 
     def close(self) -> None:
         self._writer.close()

@@ -48,5 +48,8 @@ class _Inside:
     async def write(self, data: bytes) -> None:
         await self._socket.send_bytes(data)
 
+    async def flushed(self) -> None:
+        """The closing message goes after all others, and is waited for."""
+
     def close(self) -> None:
         """Left to who opened it: a WebSocket ends with a message, which takes waiting."""

@@ -12,8 +12,9 @@ from aiohttp import web
 from agent.server.http import Problem
 
 MESSAGE_LIMIT = 16 * 1024 * 1024
-CLOSE_DEADLINE = 5.0
-"""Seconds for a client to answer our closing message."""
+CLOSE_DEADLINE = 600.0
+"""Seconds for a client to answer our closing message: it comes upon that after all that was sent before, and somebody
+may be reading it in a pager."""
 
 
 def offered_protocols(request: web.BaseRequest) -> list[str]:

@@ -1,13 +1,9 @@
 """Exec and attach for WebSocket clients: what they send and see, and every way a command can end."""
 
 import asyncio
-import base64
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp import WSMsgType
 
@@ -15,54 +11,11 @@ from agent.server.streaming import commands
 from client.clock import FakeClock
 from client.streaming.session import KEEP_ALIVE
 from tests.unit.agent.server.agent_server_harness import Bench, running_pod
+from tests.unit.agent.server.channel_client import BASE64, ERROR, RESIZE, STDERR, STDIN, STDOUT, V4, V5, Client
 from tests.unit.client.streaming.spdy_peer import Peer, Script
 
-V5, V4, BASE64 = "v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"
-STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 SUCCESS = b'{"metadata":{},"status":"Success"}'
 EXEC = "/exec/default/web/app"
-
-
-class Client:
-    """kubectl's side of the channel protocols."""
-
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        self.socket = socket
-        self.text = socket.protocol == BASE64
-        self.channels: dict[int, bytes] = {}
-        self.first: tuple[int, bytes] | None = None
-
-    async def send(self, channel: int, data: bytes) -> None:
-        if self.text:
-            await self.socket.send_str(f"{channel}{base64.b64encode(data).decode()}")
-        else:
-            await self.socket.send_bytes(bytes((channel,)) + data)
-
-    async def next(self) -> tuple[int, bytes] | None:
-        message = await self.socket.receive()
-        if message.type is WSMsgType.BINARY and not self.text:
-            return message.data[0], message.data[1:]
-        if message.type is WSMsgType.TEXT and self.text:
-            return int(message.data[0]), base64.b64decode(message.data[1:])
-        assert message.type in (WSMsgType.CLOSE, WSMsgType.CLOSED, WSMsgType.CLOSING), message
-        return None
-
-    async def until(self, channel: int, data: bytes) -> None:
-        while self.channels.get(channel) != data:
-            got = await self.next()
-            assert got is not None
-            self.first = self.first or got
-            self.channels[got[0]] = self.channels.get(got[0], b"") + got[1]
-
-    async def to_the_end(self) -> dict[int, bytes]:
-        while (got := await self.next()) is not None:
-            self.first = self.first or got
-            self.channels[got[0]] = self.channels.get(got[0], b"") + got[1]
-        return self.channels
-
-    async def status(self) -> dict[str, Any]:
-        channels = await self.to_the_end()
-        return dict(json.loads(channels[ERROR]))
 
 
 @asynccontextmanager
@@ -81,10 +34,10 @@ async def command(
 
 
 async def finish(peer: Peer, status: bytes = SUCCESS) -> None:
-    for kind in peer.streams:
-        if kind in ("stdout", "stderr"):
-            await peer.say(kind, b"", fin=True)
-    await peer.say("error", status, fin=True)
+    """End as containerd does: the status, then every stream is cancelled, and the connection closed."""
+    await peer.say("error", status)
+    for number in peer.streams.values():
+        await peer.send(peer.make.reset(number, 5))
 
 
 @pytest.mark.parametrize("protocol", [V5, V4, BASE64])

@@ -156,6 +156,9 @@ async def test_a_tunnel_carries_spdy_in_messages(bench: Bench) -> None:
                 for start in range(0, len(data), 1000):  # cut as one likes: it is one stream of bytes
                     await socket.send_bytes(data[start : start + 1000])
 
+            async def flushed(self) -> None:
+                pass
+
             def close(self) -> None:
                 pass
 

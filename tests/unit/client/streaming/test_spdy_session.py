@@ -83,21 +83,31 @@ async def test_bytes_that_came_before_a_reset_are_still_read() -> None:
     async with connected() as (session, peer):
         stream = await session.open({"streamtype": "out"})
         await peer.say("out", b"some")
-        await peer.send(peer.make.reset(stream.number, 5))
+        await peer.send(peer.make.reset(stream.number, 2))
         assert await stream.read() == b"some"
-        with pytest.raises(StreamReset, match="stream 1 reset with status 5"):
+        with pytest.raises(StreamReset, match="stream 1 reset with status 2"):
             await stream.read()
         with pytest.raises(StreamReset):
             await stream.read()
 
 
-async def test_a_stream_that_is_refused_is_told_to_who_opens_it() -> None:
+async def test_a_stream_that_is_cancelled_has_ended() -> None:
+    """Runtimes end the streams of a command so: the status that came before stands."""
+    async with connected() as (session, peer):
+        stream = await session.open({"streamtype": "error"})
+        await peer.say("error", b"all well")
+        await peer.send(peer.make.reset(stream.number, 5))
+        assert await everything(stream) == b"all well"
+
+
+@pytest.mark.parametrize("status", [3, 5])
+async def test_a_stream_that_is_refused_is_told_to_who_opens_it(status: int) -> None:
     async with connected() as (session, peer):
         peer.accepting = False
         opening = asyncio.create_task(session.open({"streamtype": "out"}))
         await peer.opened("out")
-        await peer.send(peer.make.reset(1, 3))
-        with pytest.raises(StreamReset, match="status 3"):
+        await peer.send(peer.make.reset(1, status))
+        with pytest.raises(StreamReset, match=f"status {status}"):
             await opening
 
 

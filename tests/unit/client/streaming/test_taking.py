@@ -139,6 +139,24 @@ async def test_a_client_that_floods_is_asked_to_pause() -> None:
         assert counted == [total]
 
 
+async def test_a_client_that_reads_slowly_gets_all_of_it() -> None:
+    total = 5_000_000
+
+    async def talk(taken: TakenConnection) -> None:
+        await taken.write(b"x" * total)
+        await taken.flushed()
+
+    async with serving(talk) as (reader, writer, ends):
+        writer.write(REQUEST)
+        await reader.readexactly(len(HEAD))
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(0.2)
+        assert ends.empty()  # it waits for us, and does not hang up
+        writer.transport.resume_reading()  # type: ignore[attr-defined]
+        assert len(await reader.read()) == total
+        assert await ends.get() is None
+
+
 class Pipe:
     """One end for `join`, in memory."""
 
@@ -148,6 +166,7 @@ class Pipe:
         self.hold = hold
         self.written: list[bytes] = []
         self.closed = 0
+        self.flushes = 0
 
     async def read(self) -> bytes:
         await asyncio.sleep(0)
@@ -162,6 +181,9 @@ class Pipe:
     async def write(self, data: bytes) -> None:
         await asyncio.sleep(0)
         self.written.append(data)
+
+    async def flushed(self) -> None:
+        self.flushes += 1
 
     def close(self) -> None:
         self.closed += 1
