@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.cni_folder import CniFolder
 from agent.config import AgentConfig
 from agent.node.lease import NodeLease
 from agent.node.machine import Machine
@@ -94,6 +94,7 @@ class Agent:
             root=config.root,
             labels=dict(config.labels),
         )
+        cni_folder = CniFolder(config.cni_config_dir)
         self.reporter = NodeReporter(
             identity,
             machine,
@@ -103,7 +104,8 @@ class Agent:
             near.clock,
             images=near.list_images,
             relist_problem=lambda: self._watch.problem() if self._watch is not None else "",
-            network_hint=self._network_hint,
+            network_hint=cni_folder.hint,
+            on_no_network=cni_folder.point_at,
             on_network=lambda: self.workers.poke_all() if self.workers is not None else None,
         )
         self.lease = NodeLease(near.lease_client, config.node_name, near.clock, lambda: self.reporter.node)
@@ -295,15 +297,3 @@ class Agent:
                     continue
                 told = cidr
             await self.reporter.changed()
-
-    def _network_hint(self) -> str:
-        folder = self._config.cni_config_dir
-        if not folder:
-            return ""
-        try:
-            names = sorted(one for one in os.listdir(folder) if one.endswith((".conf", ".conflist", ".json")))
-        except OSError as error:
-            return f"CNI configuration folder {folder}: {error.strerror}"
-        if not names:
-            return f"CNI configuration folder {folder} has no .conf, .conflist or .json file"
-        return f"CNI configuration file {os.path.join(folder, names[0])}"

@@ -63,7 +63,7 @@ class NodeReporter:
     """Keeps the Node object of this machine.
 
     `relist_problem` says why the runtime counts as unhealthy; `network_hint` where its network configuration is looked
-    for. `on_network` is called when the runtime's network becomes ready.
+    for. `on_network` is called when the runtime's network becomes ready, `on_no_network` each time it is seen not to be.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class NodeReporter:
         relist_problem: Callable[[], str] = lambda: "",
         network_hint: Callable[[], str] = lambda: "",
         on_network: Callable[[], object] = lambda: None,
+        on_no_network: Callable[[], object] = lambda: None,
     ) -> None:
         self.node: core.Node | None = None
         """The API's Node as last seen, None until it is registered."""
@@ -93,6 +94,7 @@ class NodeReporter:
         self._relist_problem = relist_problem
         self._network_hint = network_hint
         self._on_network = on_network
+        self._on_no_network = on_no_network
         self._info: RuntimeInfo | None = None
         self._known_images: Sequence[core.ContainerImage] = ()
         self._images_at = float("-inf")
@@ -191,6 +193,8 @@ class NodeReporter:
             self._info = None
         if self._info is not None and self._info.network_ready and (before is None or not before.network_ready):
             self._on_network()
+        elif self._info is not None and not self._info.network_ready:
+            self._on_no_network()
         if self._images is not None and self._clock.monotonic() - self._images_at >= IMAGES_PERIOD:
             try:
                 async with self._clock.timeout(RUNTIME_DEADLINE):
