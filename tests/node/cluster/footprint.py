@@ -35,20 +35,20 @@ class Footprint:
     @classmethod
     def of(cls, node: Installation) -> Footprint:
         """What it holds now."""
-        pids = _processes(node)
+        pids = node_processes(node)
         return cls(
             processes={(pid, _started(pid)) for pid in pids},
             sockets={path for pid in pids for path in _listening(pid) if path.startswith("/")},
             links=set(os.listdir(f"/sys/class/net/{node.bridge}/brif"))
             if Path(f"/sys/class/net/{node.bridge}/brif").exists()
             else set(),
-            namespaces=set(asyncio.run(_namespaces(node.runtime_endpoint))),
+            namespaces=set(asyncio.run(namespaces_of(node.runtime_endpoint))),
         )
 
     def remaining(self, node: Installation) -> list[str]:
         """What of it, and of what bears the node's names, is there."""
         left = [f"process {pid}: {_command(pid)}" for pid, started in self.processes if _started(pid) == started]
-        left += [f"process {pid}: {_command(pid)}" for pid in _processes(node)]
+        left += [f"process {pid}: {_command(pid)}" for pid in node_processes(node)]
         left += [f"socket {path}" for path in self.sockets if os.path.exists(path)]
         left += [f"network namespace {path}" for path in self.namespaces if os.path.exists(path)]
         links = set(os.listdir("/sys/class/net"))
@@ -77,7 +77,7 @@ def tables() -> list[str]:
     return done.stdout.splitlines()
 
 
-def _processes(node: Installation) -> list[int]:
+def node_processes(node: Installation) -> list[int]:
     """Processes that have the node's folder in their command line, sit in its cgroups, or descend from such."""
     marked: set[int] = set()
     parents: dict[int, int] = {}
@@ -135,12 +135,14 @@ def _listening(pid: int) -> list[str]:
     return held
 
 
-async def _namespaces(endpoint: str) -> list[str]:
-    """Paths of the network namespaces of all sandboxes; none when the runtime is not there."""
+async def namespaces_of(endpoint: str, sandbox_id: str = "") -> list[str]:
+    """Paths of the network namespaces of one sandbox, or of all; none when the runtime is not there."""
     client = RuntimeClient(endpoint)
     found: list[str] = []
     try:
         for sandbox in await client.list_pod_sandbox():
+            if sandbox_id not in ("", sandbox.id):
+                continue
             status = await client.pod_sandbox_status(sandbox.id, verbose=True)
             info = json.loads(status.info.get("info", "{}"))
             namespaces = info.get("runtimeSpec", {}).get("linux", {}).get("namespaces", [])

@@ -198,8 +198,6 @@ def running(*options: str) -> Iterator[Installation]:
 
 def admit_pods(node: Installation) -> None:
     """Wait until the node's taint of not being ready is lifted."""
-    if os.environ.get("CL_UNTAINT"):  # TEMPORARY-UNTAINT
-        node.kubectl.run("taint", "node", node.name, "node.kubernetes.io/not-ready-")  # TEMPORARY-UNTAINT
     eventually(
         lambda: not node.kubectl.get("node", node.name)["spec"].get("taints"), "the node without a taint", 30.0, 0.1
     )

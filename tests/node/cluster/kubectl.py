@@ -95,7 +95,8 @@ class Kubectl:
         """What it prints. Raises KubectlFailed."""
         done = self.run(*arguments, text=text, seconds=seconds)
         if done.returncode:
-            raise KubectlFailed(f"kubectl {' '.join(arguments)}: {done.returncode}: {done.stdout}{done.stderr}")
+            said = f"{done.stdout[-1000:]}{done.stderr[-1000:]}"
+            raise KubectlFailed(f"kubectl {' '.join(arguments)}: {done.returncode}: {said}")
         return done.stdout
 
     def refused(self, *arguments: str, text: str | None = None) -> str:

@@ -25,12 +25,15 @@ def container(name: str = "main", command: list[str] | None = None, **more: Any)
 
 
 def pod(name: str, *containers: Manifest, labels: dict[str, str] | None = None, **spec: Any) -> Manifest:
-    """A pod that takes no time to be deleted; with `container()` alone unless told otherwise."""
+    """A pod that is given one second to end; with `container()` alone unless told otherwise.
+
+    Not none: the API server would let go of it before the node has.
+    """
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "labels": labels or {"app": name}},
-        "spec": {"terminationGracePeriodSeconds": 0, "containers": list(containers) or [container()]} | spec,
+        "spec": {"terminationGracePeriodSeconds": 1, "containers": list(containers) or [container()]} | spec,
     }
 
 

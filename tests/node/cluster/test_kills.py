@@ -1,0 +1,149 @@
+"""`kill -9` of each part of a node, and of all at once: what runs goes on, and the node comes back by itself."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from tests.node.cluster.accounts import balanced, leases
+from tests.node.cluster.bystander import bystander
+from tests.node.cluster.conftest import namespace
+from tests.node.cluster.footprint import node_processes
+from tests.node.cluster.installation import Installation, admit_pods, running
+from tests.node.cluster.kubectl import Kubectl
+from tests.node.cluster.manifests import container, deployment, once, pod
+from tests.node.cluster.waiting import eventually
+
+pytestmark = [pytest.mark.node, pytest.mark.timeout(240)]
+
+
+@pytest.fixture(scope="module")
+def mortal() -> Iterator[Installation]:
+    """A node to be killed. At the end its network plugin is broken: `orlop down` must leave nothing all the same."""
+    with running() as one:
+        yield one
+        kubectl = one.kubectl
+        kubectl("create", "namespace", "last")
+        kubectl.within("last").wait("serviceaccount/default", "create")
+        kubectl.within("last").start_pod(pod("survivor"))
+        plugin = one.data / "cni" / "bin" / "orlop-cni"
+        plugin.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
+
+
+@pytest.fixture
+def kubectl(mortal: Installation, request: pytest.FixtureRequest) -> Iterator[Kubectl]:
+    """kubectl in a namespace of the test's own on that node; the node is in balance before and after."""
+    yield from namespace(mortal, request)
+    eventually(lambda: not mortal.kubectl.items("pods", "-A"), "no pods", 60.0, 0.3)
+    balanced(mortal)
+
+
+def release(version: int) -> dict[str, object]:
+    web = container(env=[{"name": "VERSION", "value": str(version)}], readinessProbe={"exec": {"command": ["true"]}})
+    return deployment("web", 4, web)
+
+
+def converged(kubectl: Kubectl, version: int) -> bool:
+    pods = kubectl.items("pods", "-l", "app=web")
+    assert [one["spec"]["containers"][0]["env"][0]["value"] for one in pods] == [str(version)] * 4
+    return True
+
+
+def kill_agent_in_rollouts(node: Installation, kubectl: Kubectl, times: int) -> None:
+    """One kill somewhere in the course of each roll-out."""
+    chance = random.Random(times)
+    kubectl.apply(release(0))
+    kubectl("rollout", "status", "deployment/web", "--timeout=60s", seconds=70)
+    with bystander(kubectl):
+        for version in range(1, times + 1):
+            kubectl.apply(release(version))
+            time.sleep(chance.uniform(0.0, 2.0))
+            node.killed_and_back("agent")
+            kubectl("rollout", "status", "deployment/web", "--timeout=60s", seconds=70)
+        eventually(lambda: converged(kubectl, times), "the last version alone", 60.0)
+        balanced(node)
+
+
+def test_four_kills_of_the_agent_in_rolling_updates(mortal: Installation, kubectl: Kubectl) -> None:
+    kill_agent_in_rollouts(mortal, kubectl, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_thirty_kills_of_the_agent_in_rolling_updates(mortal: Installation, kubectl: Kubectl) -> None:
+    kill_agent_in_rollouts(mortal, kubectl, 30)
+
+
+@pytest.mark.parametrize("part", ["apiserver", "controller", "containerd"])
+def test_killing_a_part(mortal: Installation, kubectl: Kubectl, part: str) -> None:
+    kubectl.apply(deployment("web", 1))
+    kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    with bystander(kubectl):
+        mortal.killed_and_back(part)
+        eventually(lambda: kubectl.run("get", "--raw", "/readyz").stdout == "ok", "the API server", 30.0)
+        kubectl("scale", "deployment/web", "--replicas=2")
+        kubectl("rollout", "status", "deployment/web", "--timeout=60s", seconds=70)
+        assert kubectl.run_pod(once("after", "echo alive"), seconds=60) == "alive\n"
+        kubectl("delete", "pod", "after")
+        kubectl.wait(f"node/{mortal.name}", "condition=Ready")
+        balanced(mortal)
+
+
+def test_killing_the_supervisor(mortal: Installation, kubectl: Kubectl) -> None:
+    """Its children end with it, pods do not; the next `orlop up` takes them over."""
+    with bystander(kubectl):
+        before = mortal.supervisor
+        children = [mortal.pid(name) for name in ("containerd", "apiserver", "controller", "agent")]
+        os.kill(before, signal.SIGKILL)
+        eventually(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in children), "the children's end", 30.0)
+        mortal.up()
+        assert mortal.supervisor != before
+        assert kubectl.run_pod(once("after", "echo alive"), seconds=60) == "alive\n"
+        kubectl("delete", "pod", "after")
+        balanced(mortal)
+
+
+def test_killing_everything_leaks_no_address(mortal: Installation, kubectl: Kubectl) -> None:
+    """Scenario 29, as near as it comes to a power cut without one: not even the shims and containers survive."""
+    kubectl.apply(deployment("web", 4))
+    kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    for _ in range(2):
+        before = leases(mortal)
+        assert len(before) == 4
+        kill_everything(mortal)
+        mortal.up()
+        admit_pods(mortal)
+        eventually(lambda: started_anew(mortal, kubectl, before), "the pods with new sandboxes", 60.0)
+        balanced(mortal)
+
+
+def started_anew(node: Installation, kubectl: Kubectl, before: list[str]) -> bool:
+    ready = [one["status"]["containerStatuses"][0]["ready"] for one in kubectl.items("pods")]
+    return ready == [True] * 4 and not set(before) & set(leases(node))
+
+
+def kill_everything(node: Installation) -> None:
+    """SIGKILL to the supervisor first, so that nothing is restarted, and to all that is the node's."""
+    os.kill(node.supervisor, signal.SIGKILL)
+
+    def none_left() -> bool:
+        left = node_processes(node)
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not left
+
+    eventually(none_left, "the end of all processes", 30.0, 0.05)
+
+
+def test_up_again_while_running_is_refused(mortal: Installation) -> None:
+    process = mortal.start_up()
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert said == f"orlop up: orlop is running already (process {mortal.supervisor})\n"
