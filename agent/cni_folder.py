@@ -1,8 +1,8 @@
 """The folder in which the runtime looks for its network configuration: what to tell of it, and how to point at it.
 
-Runtimes watch the folder, but not all see all: containerd before 1.7 reads it anew when a file in it is written, renamed
-or removed, and not when one merely appears, as a symbolic link or a file moved in from elsewhere does. Its network then
-stays down until it is restarted. Knows nothing of what the configuration says.
+Runtimes watch the folder, but not all see all: containerd (2.0 included) reads it anew when a file in it is written,
+renamed or removed, and not when one merely appears, as a symbolic link or a file moved in from elsewhere does. Its
+network then stays down until it is restarted. Knows nothing of what the configuration says.
 """
 
 from __future__ import annotations
