@@ -114,13 +114,17 @@ def test_killing_everything_leaks_no_address(mortal: Installation, kubectl: Kube
     kubectl.apply(deployment("web", 4))
     kubectl("rollout", "status", "deployment/web", "--timeout=60s")
     for _ in range(2):
-        before = leases(mortal)
-        assert len(before) == 4
-        kill_everything(mortal)
-        mortal.up()
-        admit_pods(mortal)
-        eventually(lambda: started_anew(mortal, kubectl, before), "the pods with new sandboxes", 60.0)
-        balanced(mortal)
+        die_and_come_back(mortal, kubectl)
+
+
+def die_and_come_back(node: Installation, kubectl: Kubectl) -> None:
+    before = leases(node)
+    assert len(before) == 4
+    kill_everything(node)
+    node.up()
+    admit_pods(node)
+    eventually(lambda: started_anew(node, kubectl, before), "the pods with new sandboxes", 60.0)
+    balanced(node)
 
 
 def started_anew(node: Installation, kubectl: Kubectl, before: list[str]) -> bool:
