@@ -63,7 +63,8 @@ class NodeReporter:
     """Keeps the Node object of this machine.
 
     `relist_problem` says why the runtime counts as unhealthy; `network_hint` where its network configuration is looked
-    for. `on_network` is called when the runtime's network becomes ready, `on_no_network` each time it is seen not ready.
+    for. `on_network` is called when the runtime's network becomes ready, `on_no_network` each time it is seen not to
+    be.
     """
 
     def __init__(
