@@ -44,7 +44,7 @@ class Ender:
         world.probes.stop_liveness_and_startup(pod.metadata.uid)
         runtime = await self._syncer.look(pod, memory)
         self._syncer.report(pod, memory, runtime, failure=end.failure)
-        if runtime.running or runtime.ready_sandboxes:
+        if runtime.running or runtime.sandboxes:
             await self._stop(pod, memory, runtime, end)
             runtime = await self._syncer.look(pod, memory)
             if runtime.running:

@@ -99,9 +99,12 @@ class Killer:
             turn.dead.set()
 
     async def stop_pod(self, pod: core.Pod, runtime: ObservedPod, grace: float) -> None:
-        """Stop every container, then every sandbox. Raises KillError naming what would not stop."""
+        """Stop every container, then every sandbox. Raises KillError naming what would not stop.
+
+        Sandboxes that are dead as well: one that was not stopped but died keeps its network, address included.
+        """
         failures = await self._stop_containers(pod, runtime, grace)
-        for sandbox in runtime.ready_sandboxes:
+        for sandbox in runtime.sandboxes:
             try:
                 await self._runtime.stop_sandbox(sandbox.id)
             except NotFound:
