@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 CLOSE_GRACE = 5.0
@@ -42,28 +44,54 @@ class SocketWire:
         self._socket = connected
         self._loop = asyncio.get_running_loop()
         self._sending = asyncio.Lock()
+        self._users = 0
+        self._unused = asyncio.Event()
+        self._unused.set()
 
     async def read(self) -> bytes:
-        return await self._loop.sock_recv(self._socket, PIECE)
+        await asyncio.sleep(0)  # a side that always has more to say must not keep the loop from everything else
+        if self._socket.fileno() < 0:
+            return b""
+        with self._used():
+            return await self._loop.sock_recv(self._socket, PIECE)
 
     async def write(self, data: bytes) -> None:
         async with self._sending:
-            await self._loop.sock_sendall(self._socket, data)
+            if self._socket.fileno() < 0:
+                raise ConnectionResetError("the connection is closed")
+            with self._used():
+                await self._loop.sock_sendall(self._socket, data)
+
+    @contextmanager
+    def _used(self) -> Iterator[None]:
+        self._users += 1
+        self._unused.clear()
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._unused.set()
 
     async def flushed(self) -> None:
         """Whatever was written is the kernel's to send."""
 
     def close(self) -> None:
-        # The descriptor itself stays until nobody waits on it any more: its number would be somebody else's by then.
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             return  # the other side was faster
 
     async def closed(self, grace: float = CLOSE_GRACE) -> None:
+        # The descriptor stays until nobody waits on it any more: its number would be somebody else's by then.
         self.close()
-        await asyncio.sleep(0)  # whoever waits for it wakes up and takes the descriptor off the loop's list
-        self._socket.close()
+        try:
+            async with asyncio.timeout(grace):
+                await self._unused.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._socket.close()
 
 
 class StreamWire:

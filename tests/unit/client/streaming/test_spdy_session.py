@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from client.clock import FakeClock
+from client.clock import SystemClock
 from client.streaming.session import BUFFER_LIMIT, KEEP_ALIVE, SpdySession, Stream, StreamReset
 from client.streaming.wires import connect
 from tests.unit.client.streaming.spdy_peer import Peer
@@ -157,19 +157,33 @@ async def test_the_other_sides_pings_are_answered() -> None:
         await peer.until(lambda: peer.pings == [2])
 
 
+class Ticks(SystemClock):
+    """Time passes when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+        self.tick = asyncio.Semaphore(0)
+
+    async def sleep(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        await self.tick.acquire()
+
+
 async def test_a_quiet_connection_is_kept_alive() -> None:
     """Scenario 39: runtimes give up connections in which nothing was said for four hours."""
     async with connected() as (session, peer):
-        clock = FakeClock(autojump=False)
+        clock = Ticks()
         pinging = asyncio.create_task(session.keep_alive(clock))
         for number in (1, 3, 5):
-            await clock.settle()
-            await clock.advance(KEEP_ALIVE)
+            clock.tick.release()
             await peer.until(lambda number=number: peer.pings[-1:] == [number])  # type: ignore[misc]
+        assert set(clock.asked) == {KEEP_ALIVE}
+        stream = await session.open({"streamtype": "out"})
         peer.abort()
         with pytest.raises(StreamReset):
-            await session.open({})
-        await clock.advance(3 * KEEP_ALIVE)
+            await stream.read()
+        for _ in range(3):
+            clock.tick.release()
         await pinging
 
 
