@@ -1,7 +1,7 @@
 """Whole documents: /openapi/v2 of everything, /openapi/v3 as an index, and one v3 document for each group-version.
 
-A document's validator is a digest of what it is made from, the sources of this package, so that the index can name all
-of them without rendering any.
+A document's validator is a digest of what it is made from, the sources of this package and of those it draws on, so
+that the index can name all of them without rendering any.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ import msgspec
 
 from api import meta_v1 as meta
 from api.declarations import Struct
+from api.openapi import gnostic
 from api.openapi.operations import JSON, PATCH_TYPES, Operation, operations, root, tag, title
 from api.openapi.schemas import PATCH_DEFINITION, V2, V3, Dialect, schemas
 from api.scheme import SCHEME, Resource
@@ -27,6 +28,12 @@ _INFO = {"title": "Kubernetes", "version": "unversioned"}
 _UNAUTHORIZED = {"description": "Unauthorized"}
 _DESCRIPTIONS = {200: "OK", 201: "Created", 202: "Accepted"}
 _TOKEN = {"description": "Bearer Token authentication", "in": "header", "name": "authorization", "type": "apiKey"}
+_V2_FRAME = {
+    "swagger": "2.0",
+    "info": _INFO,
+    "securityDefinitions": {"BearerToken": _TOKEN},
+    "security": [{"BearerToken": []}],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +47,19 @@ class Document:
 @lru_cache(maxsize=1)
 def v2_document() -> Document:
     """The one document of OpenAPI v2."""
-    found = [*_discovery(), *(item for resource in SCHEME.resources() for item in operations(resource))]
-    tree = {
-        "swagger": "2.0",
-        "info": _INFO,
-        "paths": _paths(found, _v2_operation, _v2_parameter),
-        "definitions": schemas(V2, [*_types(found), meta.WatchEvent]),
-        "securityDefinitions": {"BearerToken": _TOKEN},
-        "security": [{"BearerToken": []}],
-    }
+    paths, definitions = _v2_parts()
+    tree = {**_V2_FRAME, "paths": dict(paths), "definitions": dict(definitions)}
     return Document(msgspec.json.encode(tree), _digest("v2"))
+
+
+def v2_protobuf() -> bytes:
+    """The same as a message of protobuf; rendered anew each time, since it is asked for seldom."""
+    return gnostic.document(_V2_FRAME, *_v2_parts())
+
+
+def v2_protobuf_etag() -> str:
+    """The entity tag of that message, which needs no rendering."""
+    return _digest("v2 in protobuf")
 
 
 @lru_cache(maxsize=1)
@@ -75,13 +85,19 @@ def v3_document(path: str) -> Document | None:
     tree = {
         "openapi": "3.0.0",
         "info": _INFO,
-        "paths": _paths(found, _v3_operation, _v3_parameter),
+        "paths": dict(_paths(found, _v3_operation, _v3_parameter)),
         "components": {
-            "schemas": schemas(V3, [*_types(found), meta.WatchEvent]),
+            "schemas": dict(schemas(V3, [*_types(found), meta.WatchEvent])),
             "securitySchemes": {"BearerToken": _TOKEN},
         },
     }
     return Document(msgspec.json.encode(tree), _digest(path))
+
+
+def _v2_parts() -> tuple[gnostic.Entries, gnostic.Entries]:
+    """Paths and definitions, each rendered when it is reached."""
+    found = [*_discovery(), *(item for resource in SCHEME.resources() for item in operations(resource))]
+    return _paths(found, _v2_operation, _v2_parameter), schemas(V2, [*_types(found), meta.WatchEvent])
 
 
 def _group_versions() -> dict[str, list[Resource]]:
@@ -120,12 +136,11 @@ def _types(found: Iterable[Operation]) -> list[type[Struct]]:
     return list(types)
 
 
-def _paths(found: Iterable[Operation], operation: Any, parameter: Any) -> Tree:
-    """Path → method → operation; parameters that all methods of a path share stand beside the methods."""
+def _paths(found: Iterable[Operation], operation: Any, parameter: Any) -> Iterator[tuple[str, Tree]]:
+    """Paths with method → operation, in order; parameters that all methods of a path share stand beside the methods."""
     by_path: dict[str, list[Operation]] = {}
     for item in found:
         by_path.setdefault(item.path, []).append(item)
-    tree: Tree = {}
     for path, items in sorted(by_path.items()):
         shared = [each for each in items[0].parameters if all(each in item.parameters for item in items)]
         node: Tree = {}
@@ -134,8 +149,7 @@ def _paths(found: Iterable[Operation], operation: Any, parameter: Any) -> Tree:
             node[item.method] = operation(item, own)
         if shared:
             node["parameters"] = [parameter(each) for each in shared]
-        tree[path] = node
-    return tree
+        yield path, node
 
 
 def _described(operation: Operation) -> Tree:
@@ -216,7 +230,7 @@ def _digest(name: str) -> str:
 def _fingerprint() -> bytes:
     """A digest of the declarations and of the code that renders them."""
     digest = hashlib.sha512()
-    for package in ("api", "api.openapi"):
+    for package in ("api", "api.openapi", "api.protobuf"):
         for source in sorted(resources.files(package).iterdir(), key=lambda source: source.name):
             if source.name.endswith(".py"):
                 digest.update(source.read_bytes())

@@ -102,24 +102,31 @@ V2 = Dialect(2, "#/definitions/")
 V3 = Dialect(3, "#/components/schemas/")
 
 
-def schemas(dialect: Dialect, roots: Iterable[type[Struct]]) -> dict[str, Schema]:
-    """The schemas of the types and of all they mention, by full name."""
-    found: dict[str, Schema] = {PATCH_DEFINITION: {"type": "object"}}
+def schemas(dialect: Dialect, roots: Iterable[type[Struct]]) -> Iterator[tuple[str, Schema]]:
+    """The schemas of the types and of all they mention, in the order of their full names; each made when it is due."""
+    found: dict[str, StructShape | Definition | None] = {PATCH_DEFINITION: None}
     pending: list[Shape] = [struct_shape(root) for root in roots]
     while pending:
         match pending.pop():
             case StructShape() as shape:
                 if shape.definition not in found:
-                    found[shape.definition] = dialect.struct(shape)
+                    found[shape.definition] = shape
                     pending.extend(field.shape for field in shape.fields.values())
             case ListOf(inner) | MapOf(inner):
                 pending.append(inner)
             case Scalar(definition=Definition() as definition) | FreeForm(definition=Definition() as definition):
-                found[definition.name] = dialect.definition(definition)
+                found[definition.name] = definition
             case Alternatives(choices, Definition() as definition) if definition.name not in found:
-                found[definition.name] = dialect.definition(definition)
+                found[definition.name] = definition
                 pending.extend(choices)
-    return dict(sorted(found.items()))
+    for name, described in sorted(found.items(), key=lambda item: item[0]):
+        match described:
+            case StructShape():
+                yield name, dialect.struct(described)
+            case Definition():
+                yield name, dialect.definition(described)
+            case None:
+                yield name, {"type": "object"}
 
 
 def _typed(json_type: str, text_format: str) -> Schema:

@@ -58,3 +58,22 @@ def varint(data: memoryview, position: int) -> tuple[int, int]:
 def signed(value: int) -> int:
     """A varint as a signed number of 64 bits, which is how int32 and int64 are sent."""
     return value - (1 << 64) if value >> 63 else value
+
+
+def number_field(number: int, value: int) -> bytes:
+    """A field that is a varint; *value* is not negative."""
+    return _varint_bytes(number << 3 | VARINT) + _varint_bytes(value)
+
+
+def piece_field(number: int, piece: bytes) -> bytes:
+    """A field that is a piece: a string, bytes, or a message."""
+    return b"".join((_varint_bytes(number << 3 | LENGTH), _varint_bytes(len(piece)), piece))
+
+
+def _varint_bytes(value: int) -> bytes:
+    written = bytearray()
+    while value > 0x7F:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    written.append(value)
+    return bytes(written)

@@ -64,15 +64,28 @@ def output(accept: str, *, transforms: bool) -> Output:
     if not accept:
         return PLAIN
     for media_range, parameters in _clauses(accept):
-        main, _, sub = media_range.partition("/")
         for supported in SUPPORTED:
-            supported_main, _, supported_sub = supported.partition("/")
-            if main not in ("*", supported_main) or sub not in ("*", supported_sub) or (main == "*" and sub != "*"):
+            if not _covers(media_range, supported):
                 continue
             chosen = _accept(supported, parameters, transforms)
             if chosen is not None:
                 return chosen
     raise errors.not_acceptable(list(SUPPORTED))
+
+
+@lru_cache(maxsize=128)
+def preferred(accept: str, offered: tuple[str, ...]) -> str | None:
+    """The media type of *offered* that an Accept header likes best, None when it takes none of them.
+
+    What the client likes equally is decided by the order of the offer. Parameters other than ``q`` do not count.
+    """
+    if not accept:
+        return offered[0]
+    for media_range, _ in _clauses(accept.lower()):
+        for media_type in offered:
+            if _covers(media_range, media_type):
+                return media_type
+    return None
 
 
 @lru_cache(maxsize=128)
@@ -118,6 +131,13 @@ def _accept(media_type: str, parameters: dict[str, str], transforms: bool) -> Ou
         if not known:
             return None
     return Output(media_type, transform, parameters.get("pretty") == "1")
+
+
+def _covers(media_range: str, media_type: str) -> bool:
+    """Whether a media range, ``application/*`` say, has a media type in it."""
+    main, _, sub = media_range.partition("/")
+    own_main, _, own_sub = media_type.partition("/")
+    return main in ("*", own_main) and sub in ("*", own_sub) and (main != "*" or sub == "*")
 
 
 def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:

@@ -66,7 +66,7 @@ def _declared() -> dict[str, Any]:
         if module_info.name == "version" or module_info.name.rpartition("_v")[2].isdigit():
             module = importlib.import_module(f"api.{module_info.name}")
             roots += [item for item in vars(module).values() if isinstance(item, type) and issubclass(item, Struct)]
-    return schemas(V2, [root for root in roots if root is not Struct])
+    return dict(schemas(V2, [root for root in roots if root is not Struct]))
 
 
 _DEFINITIONS = sorted(name for name in _recorded()["definitions"] if _is_stable(name)) if _SHARED.exists() else []

@@ -183,12 +183,45 @@ def test_large_documents_are_compressed_for_who_can_read_it() -> None:
     assert json.loads(plain.body)["swagger"] == "2.0"
 
 
-def test_protobuf_alone_is_not_to_be_had() -> None:
+# As kubectl asks, and as the answer is labelled.
+ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+
+@pytest.mark.parametrize(
+    ("accept", "sent"),
+    [
+        ("", "application/json"),
+        ("*/*", "application/json"),
+        ("application/*", "application/json"),
+        (ASKED, PROTOBUF),
+        (PROTOBUF, PROTOBUF),
+        (f"{ASKED}, application/json;q=0.5", PROTOBUF),
+        (f"{ASKED};q=0.5, application/json", "application/json"),
+    ],
+)
+def test_v2_comes_in_the_form_the_client_likes_best(accept: str, sent: str) -> None:
+    reply = document("/openapi/v2", accept)
+    assert (reply.status, reply.content_type) == (200, sent)
+    assert reply.body.startswith(b"{") is (sent == "application/json")
+
+
+def test_the_protobuf_form_has_a_tag_of_its_own_and_is_compressed() -> None:
+    plain, as_json = document("/openapi/v2", ASKED), document("/openapi/v2")
+    headers = dict(plain.headers)
+    assert headers["Vary"] == "Accept"
+    assert headers["ETag"] != dict(as_json.headers)["ETag"]
+    assert document("/openapi/v2", ASKED, If_None_Match=headers["ETag"]).status == 304
+    packed = document("/openapi/v2", ASKED, Accept_Encoding="gzip")
+    assert dict(packed.headers)["Content-Encoding"] == "gzip"
+    assert zlib.decompress(packed.body, 31) == plain.body
+
+
+@pytest.mark.parametrize(("path", "accept"), [("/openapi/v2", "text/html"), ("/openapi/v3", ASKED)])
+def test_other_forms_are_not_to_be_had(path: str, accept: str) -> None:
     with pytest.raises(StatusError) as caught:
-        document("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+        document(path, accept)
     assert caught.value.code == 406
-    both = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf, application/json;q=0.5"
-    assert document("/openapi/v2", both).status == 200
 
 
 def test_there_is_no_document_for_what_is_not_served() -> None:
