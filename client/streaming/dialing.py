@@ -7,6 +7,7 @@ library hands out.
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
@@ -138,7 +139,7 @@ async def dial(
     except TimeoutError:
         raise TimeoutError(f"dial tcp {authority}: i/o timeout") from None
     except OSError as error:
-        raise ConnectionError(f"dial tcp {authority}: {error.strerror or error}") from error
+        raise ConnectionError(f"dial tcp {authority}: {_cause(error)}") from error
     try:
         async with asyncio.timeout(HEAD_DEADLINE):
             await wire.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace"))
@@ -150,6 +151,13 @@ async def dial(
         if isinstance(error, TimeoutError):
             raise TimeoutError(f"read from {authority}: i/o timeout") from None
         raise
+
+
+def _cause(error: OSError) -> str:
+    """The cause alone: asyncio puts the address into it, in a form of its own."""
+    if isinstance(error, ssl.SSLError) or error.errno is None:
+        return str(error)
+    return f"connect: {os.strerror(error.errno).lower()}"
 
 
 async def dial_url(

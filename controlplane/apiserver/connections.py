@@ -1,29 +1,25 @@
 """One client connection, as aiohttp sees it and as an exchange does.
 
 Replies are written straight to the transport. What aiohttp does not offer publicly and is relied upon here
-(`RequestHandler` as a base class, `set_parser` for leaving HTTP after a 101) is pinned by
-`tests/unit/controlplane/apiserver/test_http_layer.py`.
+(`RequestHandler` as a base class) is pinned by `tests/unit/controlplane/apiserver/test_http_layer.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Iterable
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import hdrs, web
 from aiohttp.web_protocol import RequestHandler
 
 from api import errors
+from client.streaming.taking import TakenConnection
 from controlplane.apiserver.caching.encoding import LAST_CHUNK, chunk
-from controlplane.apiserver.exchange import Stream, Tunnel
-
-#: Bytes of a tunnel that wait for the other side before the client is asked to pause.
-_TUNNEL_BUFFER = 256 * 1024
+from controlplane.apiserver.exchange import Stream
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -119,12 +115,10 @@ class RequestConnection:
         transport.write(response_head(status, (*headers, CACHE_CONTROL, ("Transfer-Encoding", "chunked"))))
         return _Stream(transport, self._handler)
 
-    def start_tunnel(self, head: bytes) -> Tunnel:
+    def start_tunnel(self, head: bytes) -> TakenConnection:
         self.keep_alive = False
-        transport = self._transport()
-        tunnel = _Tunnel(transport, self._handler)
-        self._handler.set_parser(cast(Any, tunnel))
-        transport.write(head)
+        tunnel = TakenConnection(self._request)
+        self._transport().write(head)
         return tunnel
 
     def abort(self) -> None:
@@ -165,57 +159,3 @@ class _Stream:
     def finish(self) -> None:
         if not self.closed:
             self._transport.write(LAST_CHUNK)
-
-
-class _Tunnel:
-    """Raw bytes from and to the client; takes the place of aiohttp's WebSocket parser."""
-
-    __slots__ = ("_chunks", "_ended", "_handler", "_size", "_transport", "_waiter")
-
-    def __init__(self, transport: asyncio.Transport, handler: ConnectionHandler) -> None:
-        self._transport = transport
-        self._handler = handler
-        self._chunks: deque[bytes] = deque()
-        self._size = 0
-        self._ended = False
-        self._waiter: asyncio.Future[None] | None = None
-
-    # The interface aiohttp expects of a parser.
-
-    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        self._chunks.append(bytes(data))
-        self._size += len(data)
-        if self._size > _TUNNEL_BUFFER:
-            self._transport.pause_reading()
-        self._wake()
-        return False, b""
-
-    def feed_eof(self) -> None:
-        self._ended = True
-        self._wake()
-
-    # The interface of a Tunnel.
-
-    async def read(self) -> bytes:
-        while not self._chunks:
-            if self._ended:
-                return b""
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        data = self._chunks.popleft()
-        was_full = self._size > _TUNNEL_BUFFER
-        self._size -= len(data)
-        if was_full and self._size <= _TUNNEL_BUFFER and not self._transport.is_closing():
-            self._transport.resume_reading()
-        return data
-
-    async def write(self, data: bytes) -> None:
-        if self._handler.transport is None:
-            raise ConnectionResetError("the client has gone")
-        self._transport.write(data)
-        await self._handler.drained()
-
-    def _wake(self) -> None:
-        waiter, self._waiter = self._waiter, None
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from client.streaming.joining import End
 from controlplane.apiserver.negotiation import JSON
 from controlplane.apiserver.query import Query
 from controlplane.apiserver.request import RequestInfo, User
@@ -57,18 +58,6 @@ class Stream(Protocol):
         ...
 
 
-class Tunnel(Protocol):
-    """A connection that has left HTTP: raw bytes both ways."""
-
-    async def read(self) -> bytes:
-        """The next bytes from the client, b"" at its end."""
-        ...
-
-    async def write(self, data: bytes) -> None:
-        """Send bytes to the client; raises ConnectionError when it is gone."""
-        ...
-
-
 class Connection(Protocol):
     """What :mod:`controlplane.apiserver.http` lends to an exchange."""
 
@@ -78,7 +67,9 @@ class Connection(Protocol):
 
     def start_stream(self, status: int, headers: Iterable[tuple[str, str]]) -> Stream: ...
 
-    def start_tunnel(self, head: bytes) -> Tunnel: ...
+    def start_tunnel(self, head: bytes) -> End:
+        """Leave HTTP with `head`: raw bytes both ways from then on."""
+        ...
 
     def abort(self) -> None:
         """Cut the connection: an answer that was begun cannot be completed."""
@@ -146,7 +137,7 @@ class Exchange:
         self.streamed = True
         return self.connection.start_stream(status, [("Content-Type", content_type), *headers])
 
-    def hijack(self, head: bytes) -> Tunnel:
+    def hijack(self, head: bytes) -> End:
         """Answer with `head` (a whole HTTP response head) and go on with raw bytes."""
         self.streamed = True
         return self.connection.start_tunnel(head)

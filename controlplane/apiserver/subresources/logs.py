@@ -7,8 +7,9 @@ from urllib.parse import quote, urlencode
 from api import core_v1 as core
 from api import errors, fields
 from api.times import Time, TimeError
+from client.streaming.dialing import Answer
 from controlplane.apiserver.exchange import Exchange, Reply
-from controlplane.apiserver.kubelet import Kubelets, Response, unreachable
+from controlplane.apiserver.kubelet import Kubelets, unreachable
 from controlplane.apiserver.query import Query
 from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.subresources.containers import choose_container
@@ -34,28 +35,28 @@ async def read_log(registry: Registry, kubelets: Kubelets, exchange: Exchange) -
             raise _refusal(response.status, await _text(response), info.name)
         await _hand_on(exchange, response)
     finally:
-        response.close()
+        await response.closed()
     return None
 
 
-async def _hand_on(exchange: Exchange, response: Response) -> None:
+async def _hand_on(exchange: Exchange, response: Answer) -> None:
     stream = exchange.stream(200, response.headers.get("content-type", "text/plain"))
     try:
-        async for piece in response.iterate_body():
+        async for piece in response.body():
             stream.write(piece)
             if stream.buffered() > _FULL:
                 await stream.drain()
-    except (OSError, EOFError, ValueError):
+    except OSError:
         # The node broke off in the middle: the client must not take what it has for all there is.
         exchange.connection.abort()
         return
     stream.finish()
 
 
-async def _text(response: Response) -> str:
+async def _text(response: Answer) -> str:
     try:
-        return (await response.read_body(_ERROR_LIMIT)).decode("utf-8", "replace").strip()
-    except (OSError, EOFError, ValueError) as error:
+        return (await response.whole_body(_ERROR_LIMIT)).decode("utf-8", "replace").strip()
+    except OSError as error:
         raise unreachable(f"error reading from backend: {error}") from error
 
 

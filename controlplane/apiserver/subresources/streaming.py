@@ -11,16 +11,17 @@ from urllib.parse import quote, urlencode
 
 from api import core_v1 as core
 from api import errors
+from client.streaming.dialing import Answer
+from client.streaming.joining import join
 from controlplane.apiserver.authorization.decisions import forbidden
-from controlplane.apiserver.exchange import Exchange, Reply, Tunnel
-from controlplane.apiserver.kubelet import Kubelets, Response
+from controlplane.apiserver.exchange import Exchange, Reply
+from controlplane.apiserver.kubelet import Kubelets
 from controlplane.apiserver.query import parse_int64
 from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.request import RequestInfo
 from controlplane.apiserver.subresources.containers import choose_container, node_of
 from controlplane.apiserver.verbs.environment import Environment
 
-_PIECE = 64 * 1024
 _ERROR_LIMIT = 64 * 1024
 
 #: Headers that belong to this hop, or say who the client is, and so do not go on.
@@ -49,9 +50,9 @@ async def connect(registry: Registry, environment: Environment, kubelets: Kubele
     try:
         if response.status != 101:
             raise await _refusal(response, info)
-        await _join(exchange.hijack(response.raw), response)
+        await join(exchange.hijack(response.head), response)
     finally:
-        response.close()
+        await response.closed()
     return None
 
 
@@ -101,36 +102,14 @@ def _headers(exchange: Exchange) -> list[tuple[str, str]]:
     return sent
 
 
-async def _refusal(response: Response, info: RequestInfo) -> errors.StatusError:
+async def _refusal(response: Answer, info: RequestInfo) -> errors.StatusError:
     try:
         async with asyncio.timeout(10):
-            text = (await response.read_body(_ERROR_LIMIT)).decode("utf-8", "replace").strip()
-    except (OSError, EOFError, ValueError, TimeoutError):
+            text = (await response.whole_body(_ERROR_LIMIT)).decode("utf-8", "replace").strip()
+    except OSError:
         text = ""
     code = response.status if response.status >= 400 else 500
     error = errors.generic_server_response(code, "", server_message=text)
     if text:
         error.status.message = text
     return error
-
-
-async def _join(client: Tunnel, node: Response) -> None:
-    """Pass bytes both ways until either side ends."""
-
-    async def to_node() -> None:
-        while data := await client.read():
-            node.writer.write(data)
-            await node.writer.drain()
-
-    async def to_client() -> None:
-        while data := await node.reader.read(_PIECE):
-            await client.write(data)
-
-    directions = {asyncio.ensure_future(to_node()), asyncio.ensure_future(to_client())}
-    try:
-        await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for direction in directions:
-            direction.cancel()
-        # A side that breaks off is how these sessions end; there is nobody left to tell.
-        await asyncio.gather(*directions, return_exceptions=True)

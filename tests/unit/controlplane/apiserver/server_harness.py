@@ -19,10 +19,11 @@ from multidict import CIMultiDict
 
 from api import errors
 from client.clock import FakeClock
+from client.streaming.joining import End
 from controlplane.apiserver import query
 from controlplane.apiserver.assembly import ApiServer, Trust
 from controlplane.apiserver.config import ServerConfig
-from controlplane.apiserver.exchange import Exchange, Reply, Stream, Tunnel
+from controlplane.apiserver.exchange import Exchange, Reply, Stream
 from controlplane.pki import certificates
 from controlplane.store.interface import Store
 from controlplane.store.memory import MemoryStore
@@ -124,7 +125,7 @@ class MemoryConnection:
         self.stream = MemoryStream()
         return self.stream
 
-    def start_tunnel(self, head: bytes) -> Tunnel:
+    def start_tunnel(self, head: bytes) -> End:
         raise NotImplementedError("tunnels are tested over real connections")
 
     def abort(self) -> None:
