@@ -33,14 +33,17 @@ def leases(node: Installation) -> list[str]:
 
 
 def discrepancies(node: Installation) -> list[str]:
-    """What the node holds beyond its pods, or lacks of them; there may be none that have ended, or use its network."""
+    """What the node holds beyond its pods, or lacks of them; none of them may have ended, or use the host's network.
+
+    A pod may keep a sandbox that is dead, for the log of the container in it, but nothing of that one's network.
+    """
     uids = sorted(one["metadata"]["uid"] for one in node.kubectl.items("pods", "-A"))
     ready, ended = asyncio.run(_sandboxes(node.runtime_endpoint))
     wrong = []
     if sorted(ready) != uids:
         wrong.append(f"sandboxes {sorted(ready)} of pods {uids}")
-    if ended:
-        wrong.append(f"ended sandboxes {ended}")
+    if strangers := set(ended) - set(uids):
+        wrong.append(f"ended sandboxes of {sorted(strangers)}")
     if len(leases(node)) != len(uids):
         wrong.append(f"{len(leases(node))} leases of {len(uids)} pods")
     links = list(Path(f"/sys/class/net/{node.bridge}/brif").iterdir())
