@@ -9,6 +9,7 @@ import os
 import ssl
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -57,20 +58,29 @@ class NodeApi:
             raise NotYet(f"the API server answers {answer.status}: {body[:200].decode(errors='replace').strip()}")
         return json.loads(body)
 
-    def check_ready(self, node: str) -> None:
-        """Return if the node is Ready and new pods can be made. Raises NotYet."""
+    def check_ready(self, node: str, since: float) -> None:
+        """Return if the node is Ready and new pods can be made. Raises NotYet.
+
+        `since` is a time of the wall clock. What was said before it was said by an agent that is gone: a node that
+        comes back after a power cut is Ready in the store until somebody looks.
+        """
         conditions = self.get(f"/api/v1/nodes/{node}").get("status", {}).get("conditions", [])
         ready = next((each for each in conditions if each["type"] == "Ready"), None)
         if ready is None or ready["status"] != "True":
             raise NotYet(f"node {node}: {ready['message'] if ready else 'no status yet'}")
+        if datetime.fromisoformat(ready["lastHeartbeatTime"]).timestamp() < int(since):
+            raise NotYet(f"node {node}: no status since it was started")
         self.get("/api/v1/namespaces/default/serviceaccounts/default")
 
     def wait_ready(self, node: str, deadline: float, alive: Any) -> None:
-        """Return once the node is Ready. Raises NotYet after `deadline` seconds, or as soon as `alive()` is false."""
-        until = time.monotonic() + deadline
+        """Return once the node says it is Ready, from now on.
+
+        Raises NotYet after `deadline` seconds, or as soon as `alive()` is false.
+        """
+        since, until = time.time(), time.monotonic() + deadline
         while True:
             try:
-                self.check_ready(node)
+                self.check_ready(node, since)
                 return
             except NotYet:
                 if time.monotonic() > until or not alive():

@@ -17,7 +17,7 @@ from cli.scope import ScopeError, leave_session
 from cli.settings import Settings, folders
 from cli.supervisor import Supervisor, redirect_output, trim_log
 
-READY_DEADLINE = 120.0
+READY_DEADLINE = 240.0  # a first start takes a minute on an emulated machine
 SUPERVISOR_LOG = "supervisor.log"
 
 

@@ -86,8 +86,10 @@ class GrpcTransport:
                     ("grpc.enable_http_proxy", 0),
                     # A runtime that restarts is back within a second or two; the default back-off goes to two minutes.
                     ("grpc.initial_reconnect_backoff_ms", 100),
-                    ("grpc.min_reconnect_backoff_ms", 100),
                     ("grpc.max_reconnect_backoff_ms", 3000),
+                    # This is how long an attempt may take, whatever its name says; one that is refused ends at once. A
+                    # busy machine takes seconds to answer, and is only made busier by being asked again and again.
+                    ("grpc.min_reconnect_backoff_ms", 5000),
                     # Two clients of one socket in one process stay independent of each other's broken connection.
                     ("grpc.use_local_subchannel_pool", 1),
                 ],

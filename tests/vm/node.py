@@ -49,7 +49,7 @@ class Node:
 
     def apply(self, *objects: dict[str, Any]) -> None:
         """Create or change objects."""
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        text = "\n".join(json.dumps(each) for each in objects)
         self.machine.shell(f"printf %s {shlex.quote(text)} | kubectl --kubeconfig={KUBECONFIG} apply -f -")
 
     def items(self, what: str) -> dict[str, Any]:
