@@ -26,7 +26,9 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 PR_SET_NAME = 15
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-BACKOFF_FIRST, BACKOFF_LIMIT, BACKOFF_RESET = 0.2, 30.0, 60.0
+# Seconds. The limit is low, since the node is without the process until then; one that fails at its start costs some
+# tenths of a second of processor time.
+BACKOFF_FIRST, BACKOFF_LIMIT, BACKOFF_RESET = 0.2, 5.0, 60.0
 LOG_LIMIT = 16 * 1024 * 1024
 LOG_CHECK_PERIOD = 600.0  # a log that grows without limit fills the disk; nothing tells us of its size
 
