@@ -3,7 +3,8 @@
 A container may write into a volume while another is about to mount a path below it; a symbolic link put there at the
 right moment must not turn the mount into one of the host's files (CVE-2017-1002101). So the path is opened step by step
 beneath the volume's folder with openat2(2) and RESOLVE_BENEATH, and what was opened, not what was named, is bound to a
-place of the agent's own, which is what the runtime is then given. Parts that are missing are made as folders.
+place of the agent's own, which is what the runtime is then given. Parts that are missing are made as folders. The binds
+go with the pod's folder, like all that is mounted in it (agent.volumes.removing).
 
 Everything here blocks, on file systems that may hang; callers run it in a thread with a deadline.
 """
@@ -38,9 +39,6 @@ class SubPaths(Protocol):
     def bind(self, volume: Path, sub_path: str, target: Path) -> None:
         """Binds `sub_path` of the volume's folder to `target`, both made if missing. Raises SubPathError."""
 
-    def release(self, folder: Path) -> None:
-        """Takes every bind below a folder down and removes their places. Raises OSError."""
-
 
 class KernelSubPaths:
     """The real thing; needs CAP_SYS_ADMIN."""
@@ -56,22 +54,6 @@ class KernelSubPaths:
         except OSError as error:
             raise SubPathError(f"bind {volume}/{sub_path}: {error.strerror or error}") from error
 
-    def release(self, folder: Path) -> None:
-        # folder/<volume>/<container>/<place>, no deeper: below a place is the volume itself, which is never walked.
-        for volume in _folders(folder):
-            for container in _folders(volume):
-                for place in os.scandir(container):
-                    _unmount(Path(place.path))
-                    # A place that is still mounted refuses with EBUSY, so nothing in a volume can be lost.
-                    if place.is_dir(follow_symlinks=False):
-                        os.rmdir(place.path)
-                    else:
-                        os.unlink(place.path)
-                os.rmdir(container)
-            os.rmdir(volume)
-        if folder.is_dir():
-            os.rmdir(folder)
-
 
 class FakeSubPaths:
     """Remembers what was asked for and does nothing, for tests without root."""
@@ -84,20 +66,10 @@ class FakeSubPaths:
             raise SubPathError(f"sub-path {sub_path!r} leads out of the volume")
         self.bound[target] = (volume, sub_path)
 
-    def release(self, folder: Path) -> None:
-        self.bound = {target: source for target, source in self.bound.items() if folder not in target.parents}
-
 
 def is_outside(sub_path: str) -> bool:
     """Whether a path is absolute or steps up."""
     return sub_path.startswith("/") or ".." in sub_path.split("/")
-
-
-def _folders(folder: Path | str) -> list[str]:
-    try:
-        return [entry.path for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
-    except FileNotFoundError:
-        return []
 
 
 @contextmanager

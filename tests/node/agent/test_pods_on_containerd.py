@@ -22,7 +22,8 @@ from agent.runtime.dns import DnsSettings
 from agent.runtime.executor import PodRuntime, Surroundings
 from agent.runtime.facts import NodeFacts, Places
 from agent.runtime.mounts import sub_path_folder
-from agent.runtime.subpaths import KernelSubPaths
+from agent.volumes.kernel import LinuxMounts
+from agent.volumes.removing import remove_tree, unmount_all
 from api import core_v1 as core
 from api import meta_v1 as meta
 from api.codec import from_builtins
@@ -129,7 +130,12 @@ class Node:
                 await self.runtime.stop_sandbox(sandbox.id)
                 await self.runtime.remove_sandbox(sandbox.id)
             await self.cgroups.remove_pod(uid)
-            KernelSubPaths().release(sub_path_folder(self.places, uid))
+            clear(sub_path_folder(self.places, uid))
+
+
+def clear(folder: Path) -> None:
+    unmount_all(folder, LinuxMounts())
+    remove_tree(folder, LinuxMounts())
 
 
 async def _no_handler(pod: core.Pod) -> str:
@@ -311,7 +317,7 @@ async def test_releasing_sub_paths_leaves_the_volume_alone(node: Node, tmp_path:
     await node.start(made, {"data": Volume(str(volume))})
     folder = sub_path_folder(node.places, made.metadata.uid)
     assert f" {folder}/data/app/0 " in Path("/proc/self/mountinfo").read_text()
-    KernelSubPaths().release(folder)
+    clear(folder)
     assert not folder.exists()
     assert (volume / "a/kept").read_text() == "kept"
 
