@@ -60,7 +60,7 @@ def prepare_update(new: Any, old: Any, resource: Resource, subresource: str) -> 
     if data.resource_version and data.resource_version != was.resource_version:
         raise errors.conflict(resource.group_resource, was.name)
     if subresource == "status":
-        # Labels, owners and finalizers do not change by way of the status; annotations do, as of deployments' revisions.
+        # Labels, owners and finalizers do not change by way of the status; annotations do, as deployments need.
         status, annotations = new.status, new.metadata.annotations
         kept = codec.deepcopy(old)
         new.metadata = kept.metadata
