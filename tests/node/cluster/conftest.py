@@ -13,7 +13,7 @@ from tests.node.cluster.installation import Installation, running
 from tests.node.cluster.kubectl import Kubectl
 from tests.node.cluster.waiting import eventually
 
-NAMESPACES = "orlop-test=namespace"
+LABELS = {"orlop-test": "namespace"}
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def node() -> Iterator[Installation]:
     with running() as one:
         yield one
         kubectl = one.kubectl
-        eventually(lambda: not kubectl.items("namespaces", "-l", NAMESPACES), "the tests' namespaces gone", 90.0, 0.5)
+        eventually(lambda: not kubectl.items("namespaces", "-l", "orlop-test"), "the tests' namespaces gone", 90.0, 0.5)
         settled(one)
 
 
@@ -38,8 +38,7 @@ def namespace(node: Installation, request: pytest.FixtureRequest) -> Iterator[Ku
     name = f"{stem}-{secrets.token_hex(2)}"
     marks = node.log_sizes()
     kubectl = node.kubectl.within(name)
-    kubectl("create", "namespace", name)
-    kubectl("label", "namespace", name, NAMESPACES)
+    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": LABELS}})
     try:
         kubectl.wait("serviceaccount/default", "create", 20)
         yield kubectl

@@ -113,18 +113,13 @@ def test_killing_everything_leaks_no_address(mortal: Installation, kubectl: Kube
     """Scenario 29, as near as it comes to a power cut without one: not even the shims and containers survive."""
     kubectl.apply(deployment("web", 4))
     kubectl("rollout", "status", "deployment/web", "--timeout=60s")
-    for _ in range(2):
-        die_and_come_back(mortal, kubectl)
-
-
-def die_and_come_back(node: Installation, kubectl: Kubectl) -> None:
-    before = leases(node)
+    before = leases(mortal)
     assert len(before) == 4
-    kill_everything(node)
-    node.up()
-    admit_pods(node)
-    eventually(lambda: started_anew(node, kubectl, before), "the pods with new sandboxes", 60.0)
-    balanced(node)
+    kill_everything(mortal)
+    mortal.up()
+    admit_pods(mortal)
+    eventually(lambda: started_anew(mortal, kubectl, before), "the pods with new sandboxes", 60.0)
+    balanced(mortal)
 
 
 def started_anew(node: Installation, kubectl: Kubectl, before: list[str]) -> bool:
