@@ -13,6 +13,8 @@ def test_the_request_names_every_property_with_its_type() -> None:
     """busctl takes a signature and then its values; a wrong count is refused only on a machine with systemd."""
     argv = scope.request("orlop-7.scope", 7)
     _, signature, *values = argv[argv.index("StartTransientUnit") :]
+    assert signature == "ssa(sv)a(sa(sv))"
+    unit, mode, count, *rest = values
     assert (unit, mode, rest[-1]) == ("orlop-7.scope", "fail", "0")
     properties = {}
     rest = rest[:-1]
