@@ -83,7 +83,7 @@ def _stop_supervisor(settings: Settings) -> None:
 def _stop_pods(settings: Settings) -> None:
     """Stop and remove every pod sandbox of ours: by way of the runtime, and by hand what it does not let go of."""
     if settings.runtime_endpoint:
-        left = asyncio.run(_remove_sandboxes(settings.runtime_endpoint, set(pod_uids(settings.layout.agent_root))))
+        left = asyncio.run(_remove_sandboxes(settings.runtime_endpoint, _our_pods(settings)))
         if left:
             raise DownError("; ".join(str(each) for each in left))
         return
@@ -98,6 +98,13 @@ def _stop_pods(settings: Settings) -> None:
     for each in left:
         _remove_namespace(each.namespace)
         print(f"orlop down: {each}; its processes and network namespace were removed all the same", file=sys.stderr)
+
+
+def _our_pods(settings: Settings) -> set[str]:
+    """UIDs of the pods that may have a sandbox: those with files of ours, and those that have ended and left a log."""
+    logs = settings.layout.pod_logs
+    logged = os.listdir(logs) if logs.exists() else []
+    return {*pod_uids(settings.layout.agent_root), *(name.rpartition("_")[2] for name in logged)}
 
 
 @contextmanager
