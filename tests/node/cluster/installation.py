@@ -110,11 +110,13 @@ class Installation:
         assert process.returncode == 0, f"{said}\n{self.log_tails()}"
         return said
 
-    def down(self, *, purge: bool = True) -> str:
-        """`orlop down`; raises Leftovers when something of the node is still there, the folder with it gone or not."""
+    def down(self, *, purge: bool = True, foreign_runtime: str = "") -> str:
+        """`orlop down`; raises Leftovers when something of the node is still there."""
         before = Footprint.of(self)
+        options = ["--purge"] if purge else []
+        options += [f"--container-runtime-endpoint={foreign_runtime}"] if foreign_runtime else []
         done = subprocess.run(
-            self._command("down", *(["--purge"] if purge else [])),
+            self._command("down", *options),
             cwd=ROOT,
             env=self._environment,
             stdin=subprocess.DEVNULL,

@@ -60,13 +60,23 @@ class Running:
 class Kubectl:
     """kubectl with one kubeconfig and one namespace; called, it returns what was printed."""
 
-    def __init__(self, kubeconfig: Path, home: Path, namespace: str = "default") -> None:
+    def __init__(
+        self, kubeconfig: Path, home: Path, namespace: str = "default", settings: Mapping[str, str] | None = None
+    ) -> None:
         self.kubeconfig = kubeconfig
         self.home = home
         self.namespace = namespace
+        self.settings = settings or {}
+        """Variables of its environment beside those of every kubectl here."""
 
     def within(self, namespace: str) -> Kubectl:
-        return Kubectl(self.kubeconfig, self.home, namespace)
+        return Kubectl(self.kubeconfig, self.home, namespace, self.settings)
+
+    def speaking(self, protocol: str) -> Kubectl:
+        """One whose streams go over "websocket", as they do by default, or over "spdy", as they did before 1.31."""
+        names = ("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "KUBECTL_PORT_FORWARD_WEBSOCKETS")
+        value = str(protocol == "websocket").lower()
+        return Kubectl(self.kubeconfig, self.home, self.namespace, dict.fromkeys(names, value))
 
     def command(self, *arguments: str) -> list[str]:
         return [os.environ.get("KUBECTL") or "kubectl", "--namespace", self.namespace, *arguments]
@@ -74,7 +84,8 @@ class Kubectl:
     @property
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "TERM")}
-        return kept | {"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.home), "TZ": "UTC"}
+        own = {"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.home), "TZ": "UTC"}
+        return kept | own | dict(self.settings)
 
     def run(
         self, *arguments: str, text: str | None = None, seconds: float = SECONDS

@@ -14,7 +14,7 @@ import pytest
 from tests.node.cluster.accounts import balanced, leases
 from tests.node.cluster.bystander import bystander
 from tests.node.cluster.conftest import namespace
-from tests.node.cluster.footprint import node_processes
+from tests.node.cluster.footprint import cgroups, node_processes
 from tests.node.cluster.installation import Installation, admit_pods, running
 from tests.node.cluster.kubectl import Kubectl
 from tests.node.cluster.manifests import container, deployment, once, pod
@@ -107,6 +107,55 @@ def test_killing_the_supervisor(mortal: Installation, kubectl: Kubectl) -> None:
         assert kubectl.run_pod(once("after", "echo alive"), seconds=60) == "alive\n"
         kubectl("delete", "pod", "after")
         balanced(mortal)
+
+
+def test_pods_deleted_while_the_agent_is_away_are_cleaned_up(mortal: Installation, kubectl: Kubectl) -> None:
+    """Scenario 1, and 10 for what the API server knows no more: the next agent finds both, and ends them."""
+    kubectl.apply(pod("marked"), pod("forgotten"))
+    for name in ("marked", "forgotten"):
+        kubectl.wait(f"pod/{name}", "condition=Ready")
+    uid = kubectl.field("pod/marked", ".metadata.uid")
+    with bystander(kubectl):
+        os.kill(mortal.pid("agent"), signal.SIGSTOP)
+        kubectl("delete", "pod", "forgotten", "--force", "--grace-period=0")
+        kubectl("delete", "pod", "marked", "--grace-period=600", "--wait=false")
+        for pid in processes_of_pod(mortal, uid):
+            os.kill(pid, signal.SIGKILL)
+        mortal.killed_and_back("agent")
+        kubectl.wait("pod/marked", "delete", 30)
+        balanced(mortal)
+
+
+def processes_of_pod(node: Installation, uid: str) -> list[int]:
+    (group,) = [path for path in cgroups(node.cgroup) if path.parent.name in ("memory", "cgroup")]
+    return [int(pid) for file in group.glob(f"**/*pod{uid}*/**/cgroup.procs") for pid in file.read_text().split()]
+
+
+def test_down_and_up_again_keeps_the_cluster(mortal: Installation, kubectl: Kubectl) -> None:
+    kubectl.apply(deployment("web", 2))
+    kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    known = sorted(one["metadata"]["uid"] for one in kubectl.items("pods"))
+    mortal.down(purge=False)
+    mortal.up()
+    admit_pods(mortal)
+    kubectl("rollout", "status", "deployment/web", "--timeout=60s", seconds=70)
+    assert sorted(one["metadata"]["uid"] for one in kubectl.items("pods")) == known
+    balanced(mortal)
+
+
+@pytest.mark.slow
+def test_a_silent_agent_makes_its_node_unknown_until_it_speaks_again(mortal: Installation, kubectl: Kubectl) -> None:
+    with bystander(kubectl):
+        agent = mortal.pid("agent")
+        os.kill(agent, signal.SIGSTOP)
+        try:
+            kubectl.wait(f"node/{mortal.name}", "condition=Ready=Unknown", 90)
+            taints = {(one["key"], one["effect"]) for one in kubectl.get("node", mortal.name)["spec"]["taints"]}
+            assert ("node.kubernetes.io/unreachable", "NoExecute") in taints
+        finally:
+            os.kill(agent, signal.SIGCONT)
+        kubectl.wait(f"node/{mortal.name}", "condition=Ready", 30)
+        admit_pods(mortal)
 
 
 def test_killing_everything_leaks_no_address(mortal: Installation, kubectl: Kubectl) -> None:

@@ -16,9 +16,12 @@ from tests.node.cluster.kubectl import Kubectl
 from tests.node.cluster.manifests import container, pod, shell
 
 pytestmark = pytest.mark.node
+both_protocols = pytest.mark.parametrize("protocol", ["websocket", "spdy"])
 
 
-def test_commands_and_their_codes(kubectl: Kubectl) -> None:
+@both_protocols
+def test_commands_and_their_codes(kubectl: Kubectl, protocol: str) -> None:
+    kubectl = kubectl.speaking(protocol)
     kubectl.start_pod(pod("box", container("main"), container("other")))
     assert kubectl("exec", "box", "-c", "main", "--", "echo", "out") == "out\n"
     done = kubectl.run("exec", "box", "-c", "main", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
@@ -35,14 +38,18 @@ def test_commands_and_their_codes(kubectl: Kubectl) -> None:
     assert said == "Error from server (BadRequest): container none is not valid for pod box\n"
 
 
-def test_a_lot_of_output_arrives_whole(kubectl: Kubectl) -> None:
+@both_protocols
+def test_a_lot_of_output_arrives_whole(kubectl: Kubectl, protocol: str) -> None:
+    kubectl = kubectl.speaking(protocol)
     kubectl.start_pod(pod("box"))
     said = kubectl("exec", "box", "--", "sh", "-c", "seq 1 200000").split()
     assert len(said) == 200_000
     assert all(word == str(number) for number, word in enumerate(said, 1))
 
 
-def test_a_shell_at_a_terminal(kubectl: Kubectl) -> None:
+@both_protocols
+def test_a_shell_at_a_terminal(kubectl: Kubectl, protocol: str) -> None:
+    kubectl = kubectl.speaking(protocol)
     kubectl.start_pod(pod("box"))
     with kubectl.at_terminal("exec", "-it", "box", "--", "sh", rows=30, columns=100) as terminal:
         terminal.expect("# ")
@@ -70,7 +77,9 @@ def test_many_at_once(kubectl: Kubectl) -> None:
     assert said == [f"{number}\n" for number in range(16)]
 
 
-def test_attaching(kubectl: Kubectl) -> None:
+@both_protocols
+def test_attaching(kubectl: Kubectl, protocol: str) -> None:
+    kubectl = kubectl.speaking(protocol)
     echo = "while read line; do echo heard $line; done; echo end of input; sleep infinity"
     kubectl.start_pod(pod("listens", container(command=shell(echo), stdin=True)))
     with kubectl.background("attach", "-i", "listens", stdin=subprocess.PIPE) as attached:
@@ -98,7 +107,9 @@ def test_running_a_pod_and_staying_with_it(kubectl: Kubectl) -> None:
     assert 'pod "errand" deleted' in said
 
 
-def test_copying_both_ways(kubectl: Kubectl, tmp_path: Path) -> None:
+@both_protocols
+def test_copying_both_ways(kubectl: Kubectl, protocol: str, tmp_path: Path) -> None:
+    kubectl = kubectl.speaking(protocol)
     kubectl.start_pod(pod("box"))
     folder = tmp_path / "there"
     (folder / "deep").mkdir(parents=True)
@@ -113,7 +124,9 @@ def test_copying_both_ways(kubectl: Kubectl, tmp_path: Path) -> None:
         assert (tmp_path / "back" / name).read_bytes() == (folder / name).read_bytes()
 
 
-def test_forwarding_ports(kubectl: Kubectl) -> None:
+@both_protocols
+def test_forwarding_ports(kubectl: Kubectl, protocol: str) -> None:
+    kubectl = kubectl.speaking(protocol)
     make = "mkdir /www; echo forwarded > /www/index.html; head -c 2000000 /dev/zero > /www/big"
     serve = f"{make}; exec httpd -f -p 8080 -h /www"
     kubectl.start_pod(

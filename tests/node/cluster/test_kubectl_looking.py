@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import urllib.request
 
 import jwt
 import pytest
+import yaml
 
 from images.system import TOOLBOX
-from tests.node.cluster.installation import Installation
+from tests.node.cluster.installation import ROOT, Installation
 from tests.node.cluster.kubectl import Kubectl, columns, rows
 from tests.node.cluster.manifests import config_map, container, deployment, once, pod, shell
 
@@ -32,6 +34,56 @@ def test_nodes_and_pods_of_all_namespaces(kubectl: Kubectl, node: Installation) 
     assert line[1:5] == ["pod/one", "1/1", "Running", "0"]
     assert line[6].startswith(node.pod_cidr.rpartition(".")[0])
     assert line[7:] == [node.name, "<none>", "<none>"]
+
+
+def test_the_first_deployment_of_a_newcomer(kubectl: Kubectl, node: Installation) -> None:
+    """What `make up` applies, asked as it asks."""
+    kubectl("apply", "-f", str(ROOT / "examples" / "hello.yaml"))
+    kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
+    pods = kubectl.items("pods", "-l", "app=hello")
+    assert len(pods) == 2
+    for one in pods:
+        with urllib.request.urlopen(f"http://{one['status']['podIP']}:8080/", timeout=10) as answer:
+            assert answer.read().decode() == f"hello from {one['metadata']['name']} on {node.name}\n"
+
+
+def test_versions_and_resources(kubectl: Kubectl) -> None:
+    assert re.search(r"^Server Version: v1\.36\.", kubectl("version"), re.M)
+    assert "deployments" in kubectl("api-resources", "--api-group=apps", "-o", "name")
+    assert "apps/v1" in kubectl("api-versions").splitlines()
+    kubectl("cluster-info")
+
+
+def test_forms_of_output(kubectl: Kubectl) -> None:
+    kubectl.apply(config_map("b", k="1"), config_map("a", k="2"))
+    kubectl("label", "configmap", "a", "tier=front")
+    assert kubectl("get", "configmap", "a", "-o", "name") == "configmap/a\n"
+    chosen = kubectl("get", "configmaps", "-l", "tier", "-o", "custom-columns=N:.metadata.name,K:.data.k")
+    assert [line.split() for line in chosen.splitlines()] == [["N", "K"], ["a", "2"]]
+    assert "a      1      " in kubectl("get", "configmaps", "-L", "tier", "--field-selector", "metadata.name=a")
+    assert yaml.safe_load(kubectl("get", "configmap", "a", "-o", "yaml"))["data"] == {"k": "2"}
+    both = kubectl("get", "configmaps", "a", "b", "-o", "yaml")
+    kubectl("delete", "configmap", "a", "b")
+    assert kubectl("create", "-f", "-", text=both) == "configmap/a created\nconfigmap/b created\n"
+
+
+def test_a_service_gets_an_address(kubectl: Kubectl) -> None:
+    kubectl.apply(deployment("web", 0))
+    assert kubectl("expose", "deployment", "web", "--port=80", "--target-port=8080") == "service/web exposed\n"
+    row = rows(kubectl("get", "service", "web"))[0]
+    assert row[:2] == ["web", "ClusterIP"] and row[2].startswith("10.143.") and row[3:5] == ["<none>", "80/TCP"]
+    assert re.search(r"^Selector: +app=web$", kubectl("describe", "service", "web"), re.M)
+
+
+def test_watching_a_pod_come_and_go(kubectl: Kubectl) -> None:
+    with kubectl.background("get", "pods", "--watch", "--output-watch-events") as watching:
+        kubectl.run_pod(once("brief", "true"))
+        kubectl("delete", "pod", "brief")
+        watching.expect("DELETED")
+    rows_seen = [line.split()[:4] for line in watching.output.splitlines() if not line.startswith("EVENT")]
+    assert rows_seen[0][:2] == ["ADDED", "brief"]
+    assert ["MODIFIED", "brief", "0/1", "Completed"] in rows_seen
+    assert [row[3] for row in rows_seen if row[3] not in ("Pending", "ContainerCreating", "Completed")] == []
 
 
 def test_states_of_pods_in_the_list(kubectl: Kubectl) -> None:
