@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,8 @@ from tests.vm.machine import Machine
 
 UP_DEADLINE = 300.0
 SETTLE_DEADLINE = 240.0
-KUBECONFIG = "/etc/orlop/admin.kubeconfig"
+# Its cache is out of the way: what is left on the machine is compared with what was there.
+KUBECTL = "kubectl --kubeconfig=/etc/orlop/admin.kubeconfig --cache-dir=/tmp/kubectl"
 LEASES = "/run/orlop/cni/orlop"
 CGROUPS = "/sys/fs/cgroup/kubepods"
 
@@ -45,21 +48,30 @@ class Node:
 
     def kubectl(self, arguments: str) -> str:
         """Run kubectl on the machine. Raises MachineError when it fails."""
-        return self.machine.shell(f"kubectl --kubeconfig={KUBECONFIG} {arguments}")
+        return self.machine.shell(f"{KUBECTL} {arguments}")
 
     def apply(self, *objects: dict[str, Any]) -> None:
         """Create or change objects."""
         text = "\n".join(json.dumps(each) for each in objects)
-        self.machine.shell(f"printf %s {shlex.quote(text)} | kubectl --kubeconfig={KUBECONFIG} apply -f -")
+        self.machine.shell(f"printf %s {shlex.quote(text)} | {KUBECTL} apply -f -")
 
     def items(self, what: str) -> dict[str, Any]:
         """Objects of the default namespace by name, as `kubectl get` has them."""
         return {each["metadata"]["name"]: each for each in json.loads(self.kubectl(f"get {what} -o json"))["items"]}
 
+    def eventually(self, what: str, met: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The objects, by name, once they are as wanted; after the deadline as they are, for the caller to judge."""
+        until = time.monotonic() + SETTLE_DEADLINE
+        while True:
+            found = self.items(what)
+            if met(found) or time.monotonic() > until:
+                return found
+            time.sleep(1)
+
     def wait(self, what: str, condition: str) -> None:
         """Wait until objects have come to a condition. Raises MachineError."""
         self.machine.eventually(
-            f"kubectl --kubeconfig={KUBECONFIG} wait {what} --for={shlex.quote(condition)} --timeout=60s",
+            f"{KUBECTL} wait {what} --for={shlex.quote(condition)} --timeout=60s",
             within=SETTLE_DEADLINE,
         )
 

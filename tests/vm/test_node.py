@@ -10,6 +10,7 @@ import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from tests.vm.conftest import lab
 from tests.vm.image import PROJECT_AT, Image
-from tests.vm.node import KUBECONFIG, Node, container, sleeper
+from tests.vm.node import KUBECTL, Node, container, sleeper
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(1800)]
 
@@ -62,19 +63,31 @@ def node(installed: Installed) -> Node:
     return node
 
 
-def hello_pods(node: Node) -> dict[str, Any]:
-    return node.items("pods -l app=hello")
-
-
-def assert_hello_answers(node: Node) -> None:
-    pods = hello_pods(node)
-    assert len(pods) == 2
-    for name, pod in pods.items():
+def assert_answers(node: Node, pods: dict[str, Any]) -> None:
+    """Both replicas of the hello Deployment are among `pods` and say their names."""
+    hello = {name: pod for name, pod in pods.items() if pod["metadata"].get("labels", {}).get("app") == "hello"}
+    assert len(hello) == 2
+    for name, pod in hello.items():
         assert node.answers(pod["status"]["podIP"]) == f"hello from {name} on node-1"
 
 
+def identities(pods: dict[str, Any]) -> dict[str, str]:
+    """UIDs by name."""
+    return {name: pod["metadata"]["uid"] for name, pod in pods.items()}
+
+
+def running_again(restarts: dict[str, int], pods: dict[str, Any]) -> bool:
+    """Whether all are ready after so many restarts.
+
+    The status is the one from before the power cut until the agent has seen that the containers are gone.
+    """
+    return all(
+        container(pod)["ready"] and container(pod)["restartCount"] >= restarts[name] for name, pod in pods.items()
+    )
+
+
 def test_the_hello_deployment_answers_over_its_pods_addresses(node: Node) -> None:
-    assert_hello_answers(node)
+    assert_answers(node, node.items("pods"))
 
 
 def test_a_node_outlives_the_login_that_started_it(node: Node) -> None:
@@ -151,22 +164,14 @@ def test_a_node_comes_back_from_power_cuts_with_all_it_acknowledged(node: Node) 
         acknowledged |= _cut_the_power_while_writing(node, cut)
         node.machine.boot()
         assert "is ready" in node.up()
-        node.wait("node/node-1", "condition=Ready")
-        # Its status may still be the one from before the cut, until the agent has seen that the containers are gone.
-        for name in before:
-            node.wait(f"pod/{name}", f"jsonpath={{.status.containerStatuses[0].restartCount}}={restarts[name] + cut}")
-            node.wait(f"pod/{name}", "condition=Ready")
-
-        pods = node.items("pods")
-        assert {name: pod["metadata"]["uid"] for name, pod in pods.items()} == {
-            name: pod["metadata"]["uid"] for name, pod in before.items()
-        }
-        assert {name: container(pod)["restartCount"] for name, pod in pods.items()} == {
-            name: count + cut for name, count in restarts.items()
-        }
-        assert_hello_answers(node)
+        expected = {name: count + cut for name, count in restarts.items()}
+        pods = node.eventually("pods", partial(running_again, expected))
+        assert identities(pods) == identities(before)
+        assert {name: container(pod)["restartCount"] for name, pod in pods.items()} == expected
+        assert all(container(pod)["ready"] for pod in pods.values())
+        assert_answers(node, pods)
         assert node.leased() == sorted(pod["status"]["podIP"] for pod in pods.values())
-        uids = {pod["metadata"]["uid"] for pod in pods.values()}
+        uids = set(identities(pods).values())
         assert node.pod_cgroups() == uids
         assert node.pod_folders() == uids
         assert acknowledged <= set(node.items("configmaps"))
@@ -180,7 +185,7 @@ def _cut_the_power_while_writing(node: Node, cut: int) -> set[str]:
     ]
     text = shlex.quote("\n".join(json.dumps(each) for each in maps))
     acknowledged: set[str] = set()
-    with node.machine.running(f"printf %s {text} | kubectl --kubeconfig={KUBECONFIG} create -f - 2>&1") as output:
+    with node.machine.running(f"printf %s {text} | {KUBECTL} create -f - 2>&1") as output:
         for line in output:
             name, _, what = line.strip().partition(" ")
             if what == "created":
@@ -192,7 +197,6 @@ def _cut_the_power_while_writing(node: Node, cut: int) -> set[str]:
 
 
 def test_down_with_purge_leaves_nothing(installed: Installed, node: Node) -> None:
-    assert hello_pods(node)
     node.down(purge=True)
     after = node.traces()
     left = {kind: sorted(things - installed.before[kind]) for kind, things in after.items()}
