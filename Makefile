@@ -20,7 +20,7 @@ test: dev  ## all tests that need no virtual machine
 
 test-vm: dev  ## the tests that boot a Debian machine under QEMU
 	@packaging/scripts/install-system.sh vm
-	@KUBECTL=$$(packaging/scripts/kubectl.sh) $(PYTEST) -m vm tests/vm
+	@$(PYTEST) -m vm tests/vm
 
 test-all: dev  ## everything, the soak and kill loops included
 	@packaging/scripts/install-system.sh vm

@@ -4,7 +4,7 @@ set -eu
 export DEBIAN_FRONTEND=noninteractive
 node="containerd runc libnftables1 busybox-static catatonit python3 python3-venv ca-certificates"
 test="$node nftables iproute2 docker-registry skopeo containernetworking-plugins procps make"
-vm="$test qemu-system-x86 debootstrap e2fsprogs"
+vm="$test qemu-system-x86 qemu-utils debootstrap e2fsprogs openssh-client"
 case ${1:-node} in
   node) wanted=$node ;;
   test) wanted=$test ;;
