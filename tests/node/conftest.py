@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cri.client import RuntimeClient
-from tests.node.containerd import Containerd
+from tests.node.containerd import Containerd, remove_sandbox
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +29,5 @@ async def runtime(containerd: Containerd) -> AsyncIterator[RuntimeClient]:
     client = RuntimeClient(containerd.endpoint)
     yield client
     for sandbox in await client.list_pod_sandbox():
-        await client.stop_pod_sandbox(sandbox.id)
-        await client.remove_pod_sandbox(sandbox.id)
+        await remove_sandbox(client, sandbox.id)
     await client.close()

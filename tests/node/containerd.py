@@ -20,7 +20,7 @@ from pathlib import Path
 from agent.resources.cgroups import machine_tree
 from agent.resources.kernel import look_up
 from cri.client import RuntimeClient
-from cri.errors import CriError
+from cri.errors import CriError, RuntimeFailure
 from images.system import PAUSE, TOOLBOX, write_system_images
 
 __all__ = ["PAUSE", "TOOLBOX", "Containerd"]
@@ -31,6 +31,23 @@ _STOP_SECONDS = 20.0
 
 class Leftovers(AssertionError):
     """Something of a containerd outlived it."""
+
+
+async def remove_sandbox(client: RuntimeClient, sandbox: str) -> None:
+    """Stop and remove a sandbox, more than once if need be, as the agent does.
+
+    A container that ends by itself in the moment in which containerd kills it makes the call fail ("ttrpc: closed").
+    """
+    for attempt in range(5):
+        try:
+            await client.stop_pod_sandbox(sandbox)
+            await client.remove_pod_sandbox(sandbox)
+        except RuntimeFailure:
+            if attempt == 4:
+                raise
+            await asyncio.sleep(0.5)
+        else:
+            return
 
 
 class Containerd:
@@ -118,8 +135,7 @@ class Containerd:
         try:
             for sandbox in await client.list_pod_sandbox():
                 self._note_namespace(await client.pod_sandbox_status(sandbox.id, verbose=True))
-                await client.stop_pod_sandbox(sandbox.id)
-                await client.remove_pod_sandbox(sandbox.id)
+                await remove_sandbox(client, sandbox.id)
         finally:
             await client.close()
 
