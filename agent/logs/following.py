@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack
 from typing import BinaryIO
@@ -39,26 +40,33 @@ async def read_log(
     with ExitStack() as opened:
         watch: _Watch | None = None
         lines = Lines(file)
-        ended = False
+        asked, begun_at, ended_at = -GLANCE, 0.0, 0.0
         while True:
             async for piece in _render(lines, rendering):
                 yield piece
             if rendering.exhausted or not options.follow:
                 return
             watch = watch or opened.enter_context(_Watch(path))
+            now = time.monotonic()
             following = generations.successor(path, inode)
-            if following is not None and (ended or _begun(following)):
-                async for piece in _render(lines, rendering):
-                    yield piece
-                file.close()
-                file = opened.enter_context(open(following, "rb"))
-                inode = os.fstat(file.fileno()).st_ino
-                lines = Lines(file)
-                continue
-            if ended:
+            if following is not None and (ended_at or _begun(following)):
+                begun_at = begun_at or now
+                if inode in watch.closed or now - begun_at >= GLANCE:
+                    async for piece in _render(lines, rendering):
+                        yield piece
+                    file.close()
+                    file = opened.enter_context(open(following, "rb"))
+                    inode, begun_at = os.fstat(file.fileno()).st_ino, 0.0
+                    lines = Lines(file)
+                    continue
+            # What a container said last may still be on its way through the runtime when it has ended.
+            elif ended_at and (inode in watch.closed or now - ended_at >= GLANCE):
                 return
-            if not await watch.changed(GLANCE):
-                ended = not await running()
+            quiet = not await watch.changed(GLANCE)
+            # Events of the folder may come without end: from the log of the container that was started after ours.
+            if not ended_at and (quiet or now - asked >= GLANCE):
+                asked = now
+                ended_at = 0.0 if await running() else time.monotonic()
 
 
 async def _render(lines: Lines, rendering: Rendering) -> AsyncIterator[bytes]:
@@ -97,9 +105,16 @@ class _Watch:
         self._folder = os.path.dirname(path)
         self._inotify: asyncinotify.Inotify | None = None
         self._glanced = False
+        self.closed: set[int] = set()
+        """Inodes of files that whoever wrote them has closed."""
 
     def __enter__(self) -> _Watch:
-        mask = asyncinotify.Mask.MODIFY | asyncinotify.Mask.CREATE | asyncinotify.Mask.MOVED_TO
+        mask = (
+            asyncinotify.Mask.MODIFY
+            | asyncinotify.Mask.CREATE
+            | asyncinotify.Mask.MOVED_TO
+            | asyncinotify.Mask.CLOSE_WRITE
+        )
         try:
             self._inotify = asyncinotify.Inotify()
             self._inotify.add_watch(self._folder, mask)
@@ -125,7 +140,11 @@ class _Watch:
             return False
         try:
             async with asyncio.timeout(within):
-                await self._inotify.get()
+                event = await self._inotify.get()
         except TimeoutError:
             return False
+        if event.mask & asyncinotify.Mask.CLOSE_WRITE and event.name is not None:
+            inode = generations.inode_of(os.path.join(self._folder, event.name))
+            if inode is not None:
+                self.closed.add(inode)
         return True

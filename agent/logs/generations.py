@@ -28,13 +28,17 @@ def inode_of(path: str) -> int | None:
 
 
 def successor(path: str, inode: int) -> str | None:
-    """The file that was begun after the one with `inode`, which once was at `path`; None while that is the last."""
-    if inode_of(path) in (inode, None):
+    """The file that was begun after the one with `inode`, which once was at `path`; None while that is the last.
+
+    In the moment of a rotation there is nothing at `path`: the newest has its new name, and the next is not begun.
+    """
+    current = inode_of(path)
+    if current == inode:
         return None
     files = [file for file in rotated(path) if not file.endswith(".gz")]
     inodes = [inode_of(file) for file in files]
-    if inode in inodes:
-        after = files[inodes.index(inode) + 1 :]
-        return after[0] if after else path
-    # The file we read has been compressed or removed meanwhile: the oldest that is left comes next.
-    return files[0] if files else path
+    # If the file we read has been compressed or removed meanwhile, the oldest that is left comes next.
+    after = files[inodes.index(inode) + 1 :] if inode in inodes else files
+    if after:
+        return after[0]
+    return path if current is not None else None
