@@ -37,6 +37,8 @@ def successor(path: str, inode: int) -> str | None:
         return None
     files = [file for file in rotated(path) if not file.endswith(".gz")]
     inodes = [inode_of(file) for file in files]
+    if None in inodes or inode_of(path) == inode:
+        return None  # renamed while we looked: look again later
     # If the file we read has been compressed or removed meanwhile, the oldest that is left comes next.
     after = files[inodes.index(inode) + 1 :] if inode in inodes else files
     if after:
