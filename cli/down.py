@@ -202,6 +202,8 @@ def _kill_shims(settings: Settings) -> None:
             continue  # it has ended meanwhile
         if b"containerd-shim" in os.path.basename(argv[0]) and address in argv:
             os.kill(int(entry.name), signal.SIGKILL)
+            sandbox = argv[argv.index(b"-id") + 1].decode()
+            containerd.shim_socket(address.decode(), sandbox).unlink(missing_ok=True)
 
 
 # ------------------------------------------------------- what pods leave

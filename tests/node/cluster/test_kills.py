@@ -28,6 +28,7 @@ def mortal() -> Iterator[Installation]:
     """A node to be killed. At the end its network plugin is broken: `orlop down` must leave nothing all the same."""
     with running() as one:
         yield one
+        balanced(one)
         kubectl = one.kubectl
         kubectl("create", "namespace", "last")
         kubectl.within("last").wait("serviceaccount/default", "create")
@@ -38,10 +39,9 @@ def mortal() -> Iterator[Installation]:
 
 @pytest.fixture
 def kubectl(mortal: Installation, request: pytest.FixtureRequest) -> Iterator[Kubectl]:
-    """kubectl in a namespace of the test's own on that node; the node is in balance before and after."""
+    """kubectl in a namespace of the test's own on that node, where no other pods are."""
     yield from namespace(mortal, request)
-    eventually(lambda: not mortal.kubectl.items("pods", "-A"), "no pods", 60.0, 0.3)
-    balanced(mortal)
+    eventually(lambda: not mortal.kubectl.items("pods", "-A"), "no pods", 60.0)
 
 
 def release(version: int) -> dict[str, object]:

@@ -86,7 +86,7 @@ def test_users_and_groups(kubectl: Kubectl) -> None:
     said = kubectl.run_pod(
         once(
             "somebody",
-            "id; touch /data/mine && stat -c '%u:%g %a' /data/mine /data; touch /root/x",
+            "id; touch /data/mine && stat -c '%u:%g %a' /data/mine /data; touch /root/x 2>&1",
             securityContext={"runAsUser": 1001, "runAsGroup": 2002, "fsGroup": 3003, "supplementalGroups": [4004]},
             **mounted,
             **volume,
@@ -135,7 +135,7 @@ def _with_context(name: str, script: str, context: dict[str, Any]) -> dict[str, 
 
 
 def test_a_root_file_system_for_reading_only(kubectl: Kubectl) -> None:
-    script = "touch /x; touch /tmp/x && echo written"
+    script = "touch /x 2>&1; touch /tmp/x && echo written"
     mounted = {"volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}]}
     only = container(command=shell(script), securityContext={"readOnlyRootFilesystem": True}, **mounted)
     said = kubectl.run_pod(pod("sealed", only, restartPolicy="Never", volumes=[{"name": "tmp", "emptyDir": {}}]))
