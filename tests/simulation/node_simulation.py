@@ -1,16 +1,17 @@
 """A node in a box: the whole agent over doubles of everything around it, in simulated time.
 
 The runtime, the API server and the clock are the doubles their rooms ship; volumes, cgroups and images are the least
-that pods need. Nothing touches disk or network, so an hour of the node's life takes a moment, the same each time.
+that pods need. Nothing touches network or threads, so an hour of the node's life takes a moment, the same each time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from agent.agent import Agent, Neighbours
 from agent.config import AgentConfig
@@ -29,10 +30,22 @@ from client.fake import FakeApiServer, FakeClient
 from cri.fake import FakeRuntime
 from proto import cri_pb2 as cri
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 NODE = "node"
 MACHINE = Machine(
     cpus=4, memory_kib=8 * 1024 * 1024, swap_bytes=0, machine_id="m", system_uuid="s", boot_id="b", kernel_version="6.1"
 )
+
+
+class NoThreads(ThreadPoolExecutor):
+    """Does at once what is handed to a thread: the clock cannot see that a thread is busy, and would jump meanwhile."""
+
+    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        done: Future[T] = Future()
+        done.set_result(work(*args, **kwargs))
+        return done
 
 
 class SimulatedPodRuntime(PodRuntime):
@@ -167,6 +180,7 @@ class Simulation:
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Simulation:
+        asyncio.get_running_loop().set_default_executor(NoThreads())
         await self.start_agent()
         return self
 

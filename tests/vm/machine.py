@@ -165,7 +165,9 @@ class Machine:
         try:
             done = subprocess.run(argv, capture_output=True, text=True, timeout=deadline, check=False)
         except subprocess.TimeoutExpired as error:
-            raise MachineError(f"on {self.name}: {script}: no end after {deadline:g} s") from error
+            raise MachineError(
+                f"on {self.name}: {script}: no end after {deadline:g} s\n{error.stdout}\n{self.console()}"
+            ) from error
         if done.returncode:
             raise MachineError(f"on {self.name}: {script}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout

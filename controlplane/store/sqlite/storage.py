@@ -111,6 +111,10 @@ class Storage:
                 _log.error("close the store cause=%r", str(error))
             self._tell(self.stopped, None)
 
+    def join(self) -> None:
+        """After `stopped`: wait the moment that the thread still takes to be gone, its last words included."""
+        self._thread.join()
+
     def abandon(self) -> None:
         """After the thread has ended: tell those it did not get to, on the event loop."""
         left: list[Item] = [self._taken]

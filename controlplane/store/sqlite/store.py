@@ -140,6 +140,7 @@ class SqliteStore:
             self._hand_over()
             self._storage.inbox.put(None)
         await asyncio.shield(self._storage.stopped)
+        self._storage.join()
 
     async def _list_at(self, prefix: str, after: str, limit: int, at: int) -> Page:
         records: list[Record] = []

@@ -172,6 +172,7 @@ async def test_a_bug_in_the_thread_closes_the_store_instead_of_hanging_it(
             await store.write("/a", b"1", expect=0)
         with pytest.raises(StoreClosed):
             await store.get("/a")
+        await store.close()  # waits for the thread's last word, while nobody listens for it
 
 
 async def test_keys_that_are_no_text_are_refused(store: SqliteStore) -> None:
