@@ -263,20 +263,13 @@ async def test_a_terminal_echoes_and_knows_its_size(node: Node) -> None:
     await node.start()
     async with node.command("sh", streams="iot") as client:
         await client.send(RESIZE, b'{"Width":93,"Height":41}')
-        seen = b""
-        while b"41 93" not in seen:  # the size comes a moment after the shell
-            await client.send(STDIN, b"stty size\n")
-            while b"\r\n" not in seen or b"size\r\n" in seen[-8:]:
-                got = await client.next()
-                assert got is not None
-                seen += got[1]
-            got = await client.next()
-            assert got is not None
-            seen += got[1]
-        await client.send(STDIN, b"tty; exit 3\n")
+        # The size comes a moment after the shell.
+        await client.send(STDIN, b"until stty size | grep ^41; do sleep 0.1; done; tty; exit 3\n")
         status = await client.status()
-    assert b"stty size\r\n" in seen
-    assert b"/dev/pts/" in client.channels[STDOUT]
+    seen = client.channels[STDOUT]
+    assert b"until stty size" in seen
+    assert b"41 93\r\n" in seen
+    assert b"/dev/pts/" in seen
     assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
 
 
