@@ -11,6 +11,7 @@ import socket
 from collections.abc import Awaitable, Callable
 
 from cli import containerd
+from cli.memory import keep_giving_back
 from cli.settings import Settings
 from cli.supervisor import Child
 
@@ -105,6 +106,7 @@ def _python(run: Run) -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
+        keep_giving_back(loop)
         await run(stop)
 
     uvloop.run(main())

@@ -201,7 +201,7 @@ class Caches:
     Declare the resources, then `start` once; from then on they are current.
     """
 
-    def __init__(self, store: Store, *, decoded_bytes: int = 8 << 20, replay: int = 4096) -> None:
+    def __init__(self, store: Store, *, decoded_bytes: int = 2 << 20, replay: int = 4096) -> None:
         self._store = store
         self._decoded = DecodedObjects(decoded_bytes)
         self._replay = replay
