@@ -1,15 +1,15 @@
 """Who may use the agent's API: the API server decides, by TokenReview and SubjectAccessReview.
 
-A verified client certificate names its user itself. Answers are kept for a while, as upstream keeps them, so that a
-scrape every second is not a review every second; a "no" is kept shorter, since somebody is waiting for it to change.
-Anonymous requests are refused.
+A client certificate of the cluster's authority names its user itself. Answers are kept for a while, as upstream keeps
+them, so that a scrape every second is not a review every second; a "no" is kept shorter, since somebody is waiting for
+it to change. Anonymous requests are refused.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +18,7 @@ from agent.server.routes import permissions
 from api import authentication_v1 as authentication
 from api import authorization_v1 as authorization
 from api.errors import StatusError
+from client.certificates import CertificateAuthenticator, CertificateRejected, Subject
 from client.clock import Clock
 from client.errors import ClientError
 
@@ -63,16 +64,23 @@ class _Kept(Generic[T]):
 
 
 class Access:
-    """Checks requests. `review` posts a review object to the API server and returns it answered."""
+    """Checks requests. `review` posts a review object to the API server and returns it answered.
 
-    def __init__(self, node_name: str, review: Review, clock: Clock) -> None:
+    `client_ca` holds the certificates (PEM) of those who may sign client certificates; ValueError if it has none.
+    """
+
+    def __init__(self, node_name: str, review: Review, clock: Clock, client_ca: bytes) -> None:
         self._node_name = node_name
+        self._certificates = CertificateAuthenticator(client_ca, clock, caller_of)
         self._review = review
         self._callers: _Kept[Caller] = _Kept(clock)
         self._decisions: _Kept[bool] = _Kept(clock)
 
-    async def check(self, certificate: Mapping[str, Any] | None, header: str, method: str, path: str) -> Caller:
-        """Let the request through or raise Problem: 401 without good credentials, 403 without permission."""
+    async def check(self, certificate: bytes | None, header: str, method: str, path: str) -> Caller:
+        """Let the request through or raise Problem: 401 without good credentials, 403 without permission.
+
+        `certificate` (DER) is what the client showed, as yet unverified.
+        """
         caller = await self.identify(certificate, header)
         verb, subresources = permissions(method, path)
         for subresource in subresources:
@@ -81,12 +89,13 @@ class Access:
         listed = " ".join(subresources)
         raise Problem(403, f"Forbidden (user={caller.name}, verb={verb}, resource=nodes, subresource(s)=[{listed}])\n")
 
-    async def identify(self, certificate: Mapping[str, Any] | None, header: str) -> Caller:
+    async def identify(self, certificate: bytes | None, header: str) -> Caller:
         """Who shows this certificate or else this Authorization header. Raises Problem (401)."""
         if certificate is not None:
-            caller = caller_of_certificate(certificate)
-            if caller is not None:
-                return caller
+            try:
+                return self._certificates.authenticate(certificate)
+            except CertificateRejected as rejected:
+                logger.info('event=certificate_rejected error="%s"', rejected)
         scheme, _, token = header.partition(" ")
         if scheme.lower() == "bearer" and token.strip():
             return await self._caller_of(token.strip())
@@ -143,9 +152,6 @@ def _unauthorized() -> Problem:
     return Problem(401, "Unauthorized")
 
 
-def caller_of_certificate(certificate: Mapping[str, Any]) -> Caller | None:
-    """The user that a certificate names: its common name, with its organizations for groups; None if it names none."""
-    pairs = [pair for part in certificate.get("subject", ()) for pair in part]
-    name = next((value for key, value in pairs if key == "commonName"), "")
-    groups = [value for key, value in pairs if key == "organizationName"]
-    return Caller(name, groups=(*groups, "system:authenticated")) if name else None
+def caller_of(subject: Subject) -> Caller:
+    """The user that a certificate names."""
+    return Caller(subject.name, subject.uid, subject.groups, subject.extra)

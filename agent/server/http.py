@@ -47,21 +47,10 @@ class Problem(Exception):
         )
 
 
-def tls_context(certificate: str, key: str, client_ca: str) -> ssl.SSLContext:
-    """TLS 1.2 and later with our serving certificate; clients may show a certificate of `client_ca`."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=client_ca)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
-    context.load_cert_chain(certificate, key)
-    context.verify_mode = ssl.CERT_OPTIONAL
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-def peer_certificate(request: web.BaseRequest) -> Mapping[str, Any] | None:
-    """The verified certificate that the client showed, as `ssl` describes it; None without one."""
+def peer_certificate(request: web.BaseRequest) -> bytes | None:
+    """The certificate (DER) that the client showed, as yet unverified; None without one."""
     tls = request.transport.get_extra_info("ssl_object") if request.transport is not None else None
-    return (tls.getpeercert() or None) if tls is not None else None
+    return tls.getpeercert(binary_form=True) if tls is not None else None
 
 
 class HttpsServer:

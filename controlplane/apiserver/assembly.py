@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from api.scheme import SCHEME
+from client.certificates import CertificateAuthenticator
 from client.clock import Clock
 from controlplane.apiserver.admission.standard import standard_admission
-from controlplane.apiserver.authentication.authenticator import Authenticator
-from controlplane.apiserver.authentication.certificates import CertificateAuthenticator
+from controlplane.apiserver.authentication.authenticator import Authenticator, user_of
 from controlplane.apiserver.authentication.keys import TokenKeys
 from controlplane.apiserver.authentication.service_accounts import ServiceAccountAuthenticator
 from controlplane.apiserver.authorization.authorizer import Authorizer
@@ -88,7 +88,7 @@ class ApiServer:
         dispatcher = Dispatcher()
         self._endpoints = Endpoints(parts, dispatcher)
         Paths(self, SCHEME, tokens, config_address(self.config)).add_to(dispatcher)
-        authenticator = Authenticator(CertificateAuthenticator(self._trust.client_ca, clock), accounts)
+        authenticator = Authenticator(CertificateAuthenticator(self._trust.client_ca, clock, user_of), accounts)
         self._front = Front(Guard(authenticator, authorizer), dispatcher, self.metrics, clock=clock.monotonic)
         await ensure(reader, self.objects, self._facts())
         self.ready = True

@@ -12,10 +12,10 @@ import logging
 import ssl
 
 from client.clock import Clock, SystemClock
+from client.tls import server_context
 from controlplane.apiserver.assembly import ApiServer, Trust
 from controlplane.apiserver.config import ServerConfig
 from controlplane.apiserver.http import HttpServer, bind_addresses
-from controlplane.apiserver.tls import server_context
 from controlplane.pki.ensuring import ensure_pki
 from controlplane.pki.paths import Pki
 from controlplane.store.interface import Store

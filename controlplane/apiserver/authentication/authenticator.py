@@ -12,7 +12,7 @@ import binascii
 import logging
 from collections.abc import Mapping
 
-from controlplane.apiserver.authentication.certificates import CertificateAuthenticator
+from client.certificates import CertificateAuthenticator, CertificateRejected, Subject
 from controlplane.apiserver.authentication.rejection import Rejected
 from controlplane.apiserver.authentication.service_accounts import ServiceAccountAuthenticator
 from controlplane.apiserver.request import User
@@ -30,7 +30,7 @@ _WEBSOCKET_TOKEN = "base64url.bearer.authorization.k8s.io."
 class Authenticator:
     """Says who asks. Synchronous; a dictionary look-up or two for a credential seen before."""
 
-    def __init__(self, certificates: CertificateAuthenticator, tokens: ServiceAccountAuthenticator) -> None:
+    def __init__(self, certificates: CertificateAuthenticator[User], tokens: ServiceAccountAuthenticator) -> None:
         self._certificates = certificates
         self._tokens = tokens
 
@@ -43,7 +43,7 @@ class Authenticator:
         if peer_certificate:
             try:
                 return self._certificates.authenticate(peer_certificate)
-            except Rejected as refusal:
+            except CertificateRejected as refusal:
                 refusals.append(str(refusal))
         token = bearer_token(headers)
         if token:
@@ -55,6 +55,11 @@ class Authenticator:
             logger.info("unable to authenticate the request path=%s error=%s", path, "; ".join(refusals))
             return None
         return ANONYMOUS if path in ANONYMOUS_PATHS else None
+
+
+def user_of(subject: Subject) -> User:
+    """The user that a certificate names."""
+    return User(subject.name, subject.uid, subject.groups, dict(subject.extra))
 
 
 def bearer_token(headers: Mapping[str, str]) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from api import errors
+from client.certificates import AUTHENTICATED
 from controlplane.apiserver.authentication.authenticator import ANONYMOUS, UNAUTHENTICATED
-from controlplane.apiserver.authentication.certificates import AUTHENTICATED
 from controlplane.apiserver.authentication.service_accounts import ALL_SERVICE_ACCOUNTS, split_user
 from controlplane.apiserver.authorization.authorizer import Authorizer
 from controlplane.apiserver.authorization.decisions import forbidden

@@ -14,8 +14,8 @@ from typing import Any
 from api import core_v1 as core
 from api.meta_v1 import Object
 from api.scheme import SCHEME, Resource
+from client.certificates import AUTHENTICATED, CREDENTIAL_ID
 from client.clock import Clock
-from controlplane.apiserver.authentication.certificates import AUTHENTICATED, CREDENTIAL_ID
 from controlplane.apiserver.authentication.keys import TokenKeys
 from controlplane.apiserver.authentication.rejection import Rejected
 from controlplane.apiserver.request import ObjectReader, User

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import secrets
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -190,7 +191,7 @@ async def everything(stream: Stream) -> bytes:
 
 @pytest.fixture(scope="module")
 def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
-    return Pki.make(tmp_path_factory.mktemp("agent-pki"))
+    return Pki.make(tmp_path_factory.mktemp("agent-pki"), time.time())
 
 
 @pytest.fixture

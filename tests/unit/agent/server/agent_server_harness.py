@@ -28,6 +28,7 @@ from tests.unit.agent.pod_builders import pod
 from tests.unit.client.streaming.spdy_peer import Peer, Script
 
 NOW = 1_767_225_600.0
+TEN_YEARS = 10 * 366 * 86400.0
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class Pki:
     """Name → one file with certificate and key."""
 
     @staticmethod
-    def make(folder: Path) -> Pki:
-        now = time.time()
+    def make(folder: Path, now: float) -> Pki:
+        """`now` is the time by the server's clock, by which client certificates are judged."""
         ca_key, foreign_key = new_key(), new_key()
-        ca, foreign = issue_ca(ca_key, now, "test-ca"), issue_ca(foreign_key, now, "another-ca")
+        ca, foreign = issue_ca(ca_key, time.time(), "test-ca"), issue_ca(foreign_key, now, "another-ca")
 
         def write(name: str, *parts: bytes) -> str:
             path = folder / name
@@ -52,13 +53,15 @@ class Pki:
             os.chmod(path, 0o600)
             return str(path)
 
-        def client(name: str, common_name: str, organization: str = "", *, by_us: bool = True) -> str:
+        def client(
+            name: str, common_name: str, organization: str = "", *, by_us: bool = True, made: float = now
+        ) -> str:
             key = new_key()
             signed = (ca, ca_key) if by_us else (foreign, foreign_key)
-            return write(name, issue(Profile(name, common_name, organization, client=True), key, *signed, now), key)
+            return write(name, issue(Profile(name, common_name, organization, client=True), key, *signed, made), key)
 
         key = new_key()
-        serving = issue(Profile("s", "node", server=True, addresses=("127.0.0.1",)), key, ca, ca_key, now)
+        serving = issue(Profile("s", "node", server=True, addresses=("127.0.0.1",)), key, ca, ca_key, time.time())
         return Pki(
             write("ca.crt", ca),
             write("serving.crt", serving),
@@ -66,6 +69,7 @@ class Pki:
             {
                 "admin": client("admin.pem", "root", "system:masters"),
                 "nobody": client("nobody.pem", "nobody"),
+                "expired": client("expired.pem", "root", "system:masters", made=now - TEN_YEARS),
                 "foreign": client("foreign.pem", "root", "system:masters", by_us=False),
             },
         )

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.unit.agent.server.agent_server_harness import Bench, Pki
+from tests.unit.agent.server.agent_server_harness import NOW, Bench, Pki
 
 
 @pytest.fixture(scope="session")
 def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
-    return Pki.make(tmp_path_factory.mktemp("agent-pki"))
+    return Pki.make(tmp_path_factory.mktemp("agent-pki"), NOW)
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from api import errors
+from client.tls import server_context
 from controlplane.apiserver import replies
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.http import HttpServer, warning_value
-from controlplane.apiserver.tls import server_context
 from controlplane.pki import certificates
 from controlplane.pki.profiles import profiles
 

@@ -13,9 +13,9 @@ from api import core_v1 as core
 from api import meta_v1 as meta
 from api import rbac_v1 as rbac
 from api.errors import StatusError
+from client.certificates import CertificateAuthenticator
 from client.clock import FakeClock
-from controlplane.apiserver.authentication.authenticator import ANONYMOUS, Authenticator
-from controlplane.apiserver.authentication.certificates import CertificateAuthenticator
+from controlplane.apiserver.authentication.authenticator import ANONYMOUS, Authenticator, user_of
 from controlplane.apiserver.authentication.impersonation import effective_user
 from controlplane.apiserver.authentication.keys import TokenKeys
 from controlplane.apiserver.authentication.service_accounts import ServiceAccountAuthenticator
@@ -37,7 +37,7 @@ def build() -> tuple[Authenticator, str]:
     objects = Objects(account)
     tokens = ServiceAccountAuthenticator(objects, keys, ISSUER, (ISSUER,), clock)
     issued = TokenIssuer(objects, keys, clock).request("ci", "builder", authentication.TokenRequest())
-    return Authenticator(CertificateAuthenticator(OURS.pem, clock), tokens), issued.status.token
+    return Authenticator(CertificateAuthenticator(OURS.pem, clock, user_of), tokens), issued.status.token
 
 
 def bearer(token: str) -> Mapping[str, str]:

@@ -1,10 +1,10 @@
-"""The TLS side of the listener: protocol floor, ALPN, and client certificates that never fail a handshake.
+"""The TLS side of a listener: protocol floor, ALPN, and client certificates that never fail a handshake.
 
 Why this exists: a client that shows a foreign, expired or not yet valid certificate must be told so by a ``401``
 Status it can print, and not by a TLS alert it cannot explain (upstream asks for certificates with Go's
 ``tls.RequestClientCert`` for the same reason). OpenSSL, as the ``ssl`` module drives it, offers only "ignore" or
 "verify and abort". So the verification step of the server's context is replaced by one that accepts whatever is
-shown, and the real check is made once per certificate by `controlplane.apiserver.certificates`.
+shown, and the real check is made once per certificate by `client.certificates`.
 
 The hook is ``SSL_CTX_set_cert_verify_callback(3)``, reached through the very libssl that the ``_ssl`` extension is
 linked with. It is used only if an in-memory handshake with a stranger's certificate proves that it works here;

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from client.certificates import CertificateAuthenticator, CertificateRejected, Subject
 from client.clock import FakeClock
-from controlplane.apiserver.authentication.certificates import CertificateAuthenticator
-from controlplane.apiserver.authentication.rejection import Rejected
 from tests.unit.controlplane.apiserver.identity_doubles import Authority
 
 OURS = Authority()
@@ -18,8 +17,8 @@ NOW = 1_800_000_000.0
 GOOD = OURS.client("alice", "devs")
 
 
-def authenticator(clock: FakeClock | None = None) -> CertificateAuthenticator:
-    return CertificateAuthenticator(OURS.pem, clock or FakeClock(NOW))
+def authenticator(clock: FakeClock | None = None) -> CertificateAuthenticator[Subject]:
+    return CertificateAuthenticator(OURS.pem, clock or FakeClock(NOW), lambda subject: subject)
 
 
 def test_common_name_is_the_user_and_organizations_are_the_groups() -> None:
@@ -27,7 +26,7 @@ def test_common_name_is_the_user_and_organizations_are_the_groups() -> None:
     user = authenticator().authenticate(certificate)
     assert (user.name, user.groups) == ("alice", ("devs", "ops", "system:authenticated"))
     digest = hashlib.sha256(certificate).hexdigest()
-    assert user.extra == {"authentication.kubernetes.io/credential-id": (f"X509SHA256={digest}",)}
+    assert user.extra == (("authentication.kubernetes.io/credential-id", (f"X509SHA256={digest}",)),)
 
 
 @pytest.mark.parametrize(
@@ -44,12 +43,12 @@ def test_common_name_is_the_user_and_organizations_are_the_groups() -> None:
 def test_others_are_rejected_every_time(certificate: bytes, reason: str) -> None:
     judge = authenticator()
     for _ in range(2):
-        with pytest.raises(Rejected, match=reason):
+        with pytest.raises(CertificateRejected, match=reason):
             judge.authenticate(certificate)
 
 
 def test_garbage_is_rejected() -> None:
-    with pytest.raises(Rejected, match="malformed certificate"):
+    with pytest.raises(CertificateRejected, match="malformed certificate"):
         authenticator().authenticate(b"\x30\x03abc")
 
 
@@ -59,7 +58,7 @@ def test_a_certificate_that_expires_on_an_open_connection_is_rejected_from_then_
     certificate = OURS.client("alice", end=NOW + 10)
     assert judge.authenticate(certificate).name == "alice"
     clock.step_wall(11)
-    with pytest.raises(Rejected, match="expired"):
+    with pytest.raises(CertificateRejected, match="expired"):
         judge.authenticate(certificate)
 
 
@@ -70,6 +69,6 @@ def test_a_damaged_certificate_is_rejected_and_nothing_worse(place: int, damage:
     damaged = certificate[:place] + damage + certificate[place + len(damage) :]
     try:
         user = authenticator().authenticate(damaged)
-    except Rejected:
+    except CertificateRejected:
         return
     assert (damaged, user.name) == (certificate, "alice")

@@ -10,7 +10,7 @@ import pytest
 import uvloop
 from cryptography.hazmat.primitives import serialization
 
-from controlplane.apiserver import tls
+from client import tls
 from tests.unit.controlplane.apiserver.identity_doubles import Authority, key_pem
 
 

@@ -1,16 +1,18 @@
 """Users by client certificate: common name is the user, organizations are the groups.
 
-The TLS handshake lets every certificate through (`controlplane.apiserver.tls`), so the whole judgement is made here:
-issued by a CA of the cluster, valid now, meant for clients. It is made once per certificate and remembered; only the
-validity is looked at again on each request, because a connection can outlive its certificate. Chains with
-intermediates are not supported: the cluster's CAs sign directly.
+The TLS handshake lets every certificate through (`client.tls`), so the whole judgement is made here: issued by a CA of
+the cluster, valid now, meant for clients. It is made once per certificate and remembered; only the validity is looked
+at again on each request, because a connection can outlive its certificate. Chains with intermediates are not supported:
+the cluster's CAs sign directly.
 """
 
 from __future__ import annotations
 
 import hashlib
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -18,8 +20,8 @@ from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from client.clock import Clock
-from controlplane.apiserver.authentication.rejection import Rejected
-from controlplane.apiserver.request import User
+
+U = TypeVar("U")
 
 AUTHENTICATED = "system:authenticated"
 CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
@@ -30,48 +32,63 @@ _UID_OID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
 _REMEMBERED = 4096
 
 
+class CertificateRejected(Exception):
+    """A certificate that does not prove who asks; the text says why, for logs, never for the 401."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class Subject:
+    """Whom a certificate names. `extra` holds the ID of the credential, for audit logs."""
+
+    name: str
+    uid: str
+    groups: tuple[str, ...]
+    extra: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged(Generic[U]):
     """A certificate once looked at: a user with a time of validity (epoch seconds), or the reason it is refused."""
 
-    user: User | None
+    user: U | None
     not_before: float = 0.0
     not_after: float = 0.0
     refusal: str = ""
 
 
-class CertificateAuthenticator:
-    """Turns the DER bytes of a client certificate into a user."""
+class CertificateAuthenticator(Generic[U]):
+    """Turns the DER bytes of a client certificate into a user, in whatever form its owner knows users."""
 
-    def __init__(self, ca_pem: bytes, clock: Clock) -> None:
+    def __init__(self, ca_pem: bytes, clock: Clock, user_of: Callable[[Subject], U]) -> None:
         """*ca_pem* holds the CA certificates that may sign users; raises ValueError if it holds none."""
         self._authorities = x509.load_pem_x509_certificates(ca_pem)
         self._clock = clock
-        self._judged: dict[bytes, _Judged] = {}
+        self._user_of = user_of
+        self._judged: dict[bytes, _Judged[U]] = {}
 
-    def authenticate(self, certificate: bytes) -> User:
-        """The user that *certificate* (DER) stands for; raises `Rejected`."""
+    def authenticate(self, certificate: bytes) -> U:
+        """The user that *certificate* (DER) stands for; raises `CertificateRejected`."""
         judged = self._judged.get(certificate)
         if judged is None:
             if len(self._judged) >= _REMEMBERED:
                 self._judged.clear()
             judged = self._judged[certificate] = self._judge(certificate)
         if judged.user is None:
-            raise Rejected(judged.refusal)
+            raise CertificateRejected(judged.refusal)
         now = self._clock.now()
         if now < judged.not_before:
-            raise Rejected("x509: certificate is not yet valid")
+            raise CertificateRejected("x509: certificate is not yet valid")
         if now > judged.not_after:
-            raise Rejected("x509: certificate has expired")
+            raise CertificateRejected("x509: certificate has expired")
         return judged.user
 
-    def _judge(self, der: bytes) -> _Judged:
+    def _judge(self, der: bytes) -> _Judged[U]:
         try:
             with warnings.catch_warnings():
                 # What the library only warns of (a serial number below zero, say) no upstream server accepts either.
                 warnings.simplefilter("error", CryptographyDeprecationWarning)
                 certificate = x509.load_der_x509_certificate(der)
-                user = _user(certificate, der)
+                subject = _subject(certificate, der)
                 refusal = self._refusal(certificate)
         except (
             CryptographyDeprecationWarning,
@@ -81,11 +98,15 @@ class CertificateAuthenticator:
             UnsupportedAlgorithm,
         ) as malformed:
             return _Judged(None, refusal=f"x509: malformed certificate: {malformed}")
-        if not user.name:
+        if not subject.name:
             refusal = refusal or "x509: subject with no common name"
         if refusal:
             return _Judged(None, refusal=refusal)
-        return _Judged(user, certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp())
+        return _Judged(
+            self._user_of(subject),
+            certificate.not_valid_before_utc.timestamp(),
+            certificate.not_valid_after_utc.timestamp(),
+        )
 
     def _refusal(self, certificate: x509.Certificate) -> str:
         if not any(_issued_by(certificate, authority) for authority in self._authorities):
@@ -107,14 +128,14 @@ def _issued_by(certificate: x509.Certificate, authority: x509.Certificate) -> bo
     return True
 
 
-def _user(certificate: x509.Certificate, der: bytes) -> User:
-    subject = certificate.subject
+def _subject(certificate: x509.Certificate, der: bytes) -> Subject:
+    named = certificate.subject
     digest = hashlib.sha256(der).hexdigest()
-    return User(
-        name=_first(subject, NameOID.COMMON_NAME),
-        uid=_first(subject, _UID_OID),
-        groups=(*_all(subject, NameOID.ORGANIZATION_NAME), AUTHENTICATED),
-        extra={CREDENTIAL_ID: (f"X509SHA256={digest}",)},
+    return Subject(
+        name=_first(named, NameOID.COMMON_NAME),
+        uid=_first(named, _UID_OID),
+        groups=(*_all(named, NameOID.ORGANIZATION_NAME), AUTHENTICATED),
+        extra=((CREDENTIAL_ID, (f"X509SHA256={digest}",)),),
     )
 
 
