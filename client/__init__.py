@@ -16,6 +16,8 @@ Import from the modules, each of which is one concept:
 `workqueue`          what to reconcile next; `controller` runs workers over it
 `leaderelection`     one of several replicas at work, by Lease
 `events`             `EventRecorder`: tell the user, without ever blocking
+`tls`                the server's side of TLS, for all servers of ours
+`certificates`       who shows this client certificate, and is it good
 `files`              files that are whole or not there
 `errors`             what can go wrong between us and the server
 ===================  =========================================================================
