@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from cli.capabilities import has_capability
@@ -143,10 +144,9 @@ def shim_socket(address: str, sandbox: str) -> Path:
     return Path("/run/containerd/s", hashlib.sha256(told.encode()).hexdigest())
 
 
-def remove_leavings(layout: Layout) -> None:
-    """Remove the empty folders that containerd's shims leave at fixed places outside our own."""
-    for folder in (Path("/run/containerd/s"), Path("/run/containerd")):
-        try:
+def remove_leavings() -> None:
+    """Remove the empty folders that containerd and its shims leave at fixed places outside our own."""
+    places = ("/run/containerd/s", "/run/containerd", "/run/netns", "/var/lib/cni/results", "/var/lib/cni")
+    for folder in places:
+        with suppress(OSError):  # in use by another containerd (or a mount point), or never made
             os.rmdir(folder)
-        except OSError:
-            return  # in use by another containerd, or never made

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from agent.resources.kernel import look_up
 from agent.volumes.kernel import LinuxMounts
 from agent.volumes.layout import pod_uids
 from agent.volumes.removing import unmount_all
-from cli import containerd, lock
+from cli import cni_cache, containerd, lock
 from cli.progress import step
 from cli.settings import Settings
 from cni.bridge.removing import remove_network
@@ -34,6 +34,7 @@ from cri.errors import CriError
 from proto import cri_pb2 as cri
 
 SUPERVISOR_DEADLINE = 60.0
+RECOVERY_DEADLINE = 60.0
 POD_GRACE = 5  # seconds that containers get between the stop signal and the kill
 CGROUP_DEADLINE = 10.0
 POD_UID = "io.kubernetes.pod.uid"
@@ -90,11 +91,13 @@ def _stop_pods(settings: Settings) -> None:
     if not settings.layout.containerd_root.exists():
         return
     left = []
+    pods = _our_pods(settings)
     try:
         with _containerd(settings):
             left = asyncio.run(_remove_sandboxes(settings.endpoint, None))
     finally:
         _kill_shims(settings)
+        _forget_attachments(settings, pods)
     for each in left:
         _remove_namespace(each.namespace)
         print(f"orlop down: {each}; its processes and network namespace were removed all the same", file=sys.stderr)
@@ -145,9 +148,8 @@ async def _remove_sandboxes(endpoint: str, uids: set[str] | None) -> list[Stubbo
     """
     client = RuntimeClient(endpoint)
     try:
-        sandboxes = [
-            each for each in await client.list_pod_sandbox() if uids is None or each.labels.get(POD_UID) in uids
-        ]
+        known = await (sandboxes_known(client) if uids is None else client.list_pod_sandbox())
+        sandboxes = [each for each in known if uids is None or each.labels.get(POD_UID) in uids]
         ours = {each.id for each in sandboxes}
         running = [
             each.id
@@ -172,6 +174,20 @@ async def _remove_sandboxes(endpoint: str, uids: set[str] | None) -> list[Stubbo
         await client.close()
 
 
+async def sandboxes_known(client: RuntimeClient, deadline: float = RECOVERY_DEADLINE) -> Sequence[cri.PodSandbox]:
+    """The sandboxes that our containerd knows: it answers before it has looked for what there is, which takes seconds
+    after it was killed. Raises CriError after `deadline` seconds.
+    """
+    until = time.monotonic() + deadline
+    while True:
+        try:
+            return await client.list_pod_sandbox()
+        except CriError:
+            if time.monotonic() > until:
+                raise
+        await asyncio.sleep(0.05)
+
+
 async def _namespace_of(client: RuntimeClient, sandbox: str) -> str:
     """The path of a sandbox's network namespace, "" when it has none of its own or the runtime does not say."""
     try:
@@ -188,6 +204,13 @@ def _remove_namespace(path: str) -> None:
     if path and not path.startswith("/proc/") and os.path.exists(path):
         LinuxMounts().unmount(Path(path))
         os.unlink(path)
+
+
+def _forget_attachments(settings: Settings, pods: set[str]) -> None:
+    """Remove what sandboxes left that their runtime does not know (any more), and the namespaces that go with it."""
+    for left in cni_cache.ours(pods, settings.layout.cni_state):
+        _remove_namespace(left.namespace)
+        left.file.unlink(missing_ok=True)
 
 
 def _kill_shims(settings: Settings) -> None:
@@ -248,4 +271,5 @@ def _remove_files(settings: Settings, *, purge: bool) -> None:
             raise DownError(f"{left[0]} is still mounted")
         if folder.exists():
             shutil.rmtree(folder)
-    containerd.remove_leavings(layout)
+    if not settings.runtime_endpoint:
+        containerd.remove_leavings()

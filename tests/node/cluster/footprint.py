@@ -31,6 +31,8 @@ class Footprint:
     sockets: set[str] = field(default_factory=set)
     links: set[str] = field(default_factory=set)
     namespaces: set[str] = field(default_factory=set)
+    attachments: set[Path] = field(default_factory=set)
+    """What the runtime's CNI library remembers of each sandbox."""
 
     @classmethod
     def of(cls, node: Installation) -> Footprint:
@@ -43,14 +45,24 @@ class Footprint:
             if Path(f"/sys/class/net/{node.bridge}/brif").exists()
             else set(),
             namespaces=set(asyncio.run(namespaces_of(node.runtime_endpoint))),
+            attachments={
+                path
+                for sandbox in asyncio.run(sandboxes_of(node.runtime_endpoint))
+                for path in Path("/var/lib/cni/results").glob(f"*-{sandbox}-*")
+            },
         )
 
     def remaining(self, node: Installation) -> list[str]:
         """What of it, and of what bears the node's names, is there."""
-        left = [f"process {pid}: {_command(pid)}" for pid, started in self.processes if _started(pid) == started]
+        left = [
+            f"process {pid}: {_command(pid)}"
+            for pid, started in self.processes
+            if _started(pid) == started and _command(pid)
+        ]
         left += [f"process {pid}: {_command(pid)}" for pid in node_processes(node)]
         left += [f"socket {path}" for path in self.sockets if os.path.exists(path)]
         left += [f"network namespace {path}" for path in self.namespaces if os.path.exists(path)]
+        left += [f"attachment {path}" for path in self.attachments if path.exists()]
         links = set(os.listdir("/sys/class/net"))
         left += [f"link {name}" for name in (self.links | {node.bridge}) & links]
         left += [f"mount {point}" for point in mounts(node.folder)]
@@ -91,6 +103,8 @@ def node_processes(node: Installation) -> list[int]:
             groups = Path("/proc", entry, "cgroup").read_text()
         except (FileNotFoundError, ProcessLookupError):
             continue
+        if not command:
+            continue  # of the kernel, or dead: the exit status is for its parent, with its shim killed that is init
         if str(node.folder) in command or f"/{node.cgroup}/" in groups:
             marked.add(pid)
     # kubectl processes of the tests themselves have no folder in their command line, only in their environment.
@@ -133,6 +147,17 @@ def _listening(pid: int) -> list[str]:
     except (FileNotFoundError, ProcessLookupError):
         return held
     return held
+
+
+async def sandboxes_of(endpoint: str) -> list[str]:
+    """The IDs of all sandboxes; none when the runtime is not there."""
+    client = RuntimeClient(endpoint)
+    try:
+        return [sandbox.id for sandbox in await client.list_pod_sandbox()]
+    except CriError:
+        return []
+    finally:
+        await client.close()
 
 
 async def namespaces_of(endpoint: str, sandbox_id: str = "") -> list[str]:

@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -196,3 +197,21 @@ def test_up_again_while_running_is_refused(mortal: Installation) -> None:
     said, _ = process.communicate(timeout=30)
     assert process.returncode == 1
     assert said == f"orlop up: orlop is running already (process {mortal.supervisor})\n"
+
+
+def test_down_leaves_nothing_of_sandboxes_that_were_being_made() -> None:
+    """A runtime that was killed amid them does not know them, and is not yet up to answer when `orlop down` asks it."""
+    before = attached()
+    with running() as one:
+        one.kubectl.apply(deployment("web", 8))
+        eventually(lambda: len(leases(one)) >= 3, "the first sandboxes", 60.0, 0.02)
+        one.kill("containerd")
+    assert attached() - before == set()
+
+
+def attached() -> set[Path]:
+    """What runtimes remember of sandboxes that were attached to a network.
+
+    Not the namespaces themselves: one that containerd was killed right after making bears no sign of whose it is.
+    """
+    return set(Path("/var/lib/cni/results").glob("*"))
