@@ -6,7 +6,12 @@ cd "$(dirname "$0")/../.."
 kubectl=$(packaging/scripts/kubectl.sh)
 export KUBECONFIG=/etc/orlop/admin.kubeconfig
 "$kubectl" apply -f examples/hello.yaml
-"$kubectl" rollout status deployment/hello --timeout=120s
+if ! "$kubectl" rollout status deployment/hello --timeout=120s; then
+  "$kubectl" get pods -l app=hello -o wide >&2
+  "$kubectl" get events --field-selector type=Warning --sort-by=.lastTimestamp >&2
+  echo "the logs of the node are in /var/lib/orlop/log" >&2
+  exit 1
+fi
 for address in $("$kubectl" get pods -l app=hello -o jsonpath='{range .items[*]}{.status.podIP}{"\n"}{end}'); do
   printf 'http://%s:8080/ answers: ' "$address"
   timeout 10 busybox wget -q -O - "http://$address:8080/"
