@@ -20,7 +20,7 @@ from agent.server.http import Problem, peer_certificate
 from agent.server.routes import METHODS, Route, is_known, route
 from agent.server.streaming import commands, tunnelling
 from agent.server.streaming.passing import pass_through
-from agent.server.streaming.websocket import checked, offered_protocols
+from agent.server.streaming.websocket import offered_protocols
 from api import codec
 from api import core_v1 as core
 from api.pods import find_container
@@ -128,7 +128,7 @@ class AgentApi:
             raise Problem(500, f'container not found ("{wanted.container}")')
         websocket = _wants_websocket(request)
         if websocket:
-            checked(request, commands.PROTOCOLS)  # before the runtime is asked for anything
+            commands.acceptable(request)  # before the runtime is asked for anything
         streams = {
             "stdin": channels.stdin,
             "stdout": channels.stdout,

@@ -2,8 +2,10 @@
 
 In the `channel.k8s.io` protocols a message begins with the number of its channel: 0 stdin, 1 stdout, 2 stderr, 3 the
 closing status, 4 the terminal's size. Version 5 adds 255 and a channel's number: that channel ends, which is how stdin
-can end while output goes on (`tar` in `kubectl cp`). The base64 forms are text for browsers. The runtime speaks version
-4 on SPDY, where streams end by themselves. Sources: apimachinery's wsstream documentation; KEP-4006.
+can end while output goes on (`tar` in `kubectl cp`). Before version 4 (or without any protocol) the closing status is
+the text of an error, and nothing at all after a success. The base64 forms are for browsers; whether a message comes in
+a text or a binary frame makes no difference in any. The runtime speaks version 4 on SPDY, where streams end by
+themselves. Sources: apimachinery's wsstream documentation; KEP-4006.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from client.streaming.session import SpdySession, Stream, StreamReset
 from client.streaming.taking import TakenOver
 
 V5, V4, V4_BASE64 = "v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"
-PROTOCOLS = (V5, V4, V4_BASE64)
+V1, V1_BASE64 = "channel.k8s.io", "base64.channel.k8s.io"
+PROTOCOLS = (V5, V4, V4_BASE64, V1, V1_BASE64)
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _NAMES = {STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", ERROR: "error", RESIZE: "resize"}
 T = TypeVar("T")
@@ -48,9 +51,14 @@ class Channels:
         return [number for number, on in [*wanted, (RESIZE, self.tty)] if on]
 
 
+def acceptable(request: web.BaseRequest) -> web.WebSocketResponse:
+    """A WebSocket for a command. Raises Problem when the handshake is bad or none of the protocols is spoken here."""
+    return checked(request, PROTOCOLS, none_will_do=True)
+
+
 async def translate(request: web.BaseRequest, url: str, channels: Channels, clock: Clock) -> web.StreamResponse:
     """Run the command behind `url` for a WebSocket client until it ends. Raises Problem before the upgrade."""
-    socket = checked(request, PROTOCOLS)
+    socket = acceptable(request)
     headers = [("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"), ("X-Stream-Protocol-Version", V4)]
     runtime = await upgrade_runtime(url, headers)
     try:
@@ -67,34 +75,41 @@ class _Client:
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self._socket = socket
-        self._text = socket.ws_protocol == V4_BASE64
+        self._base64 = socket.ws_protocol in (V4_BASE64, V1_BASE64)
+        self._knows_status = socket.ws_protocol in (V5, V4, V4_BASE64)
         self.can_close_channels = socket.ws_protocol == V5
 
     async def send(self, channel: int, payload: bytes) -> None:
         """Raises ConnectionError."""
-        if self._text:
+        if self._base64:
             await self._socket.send_str(f"{channel}{base64.b64encode(payload).decode()}")
         else:
             await self._socket.send_bytes(bytes((channel,)) + payload)
+
+    async def send_status(self, status: bytes) -> None:
+        """How the command ended, as a Status in JSON. Raises ConnectionError."""
+        if self._knows_status:
+            await self.send(ERROR, status)
+            return
+        read = orjson.loads(status)
+        if read.get("status") != "Success":
+            await self.send(ERROR, str(read.get("message", "")).encode())
 
     async def receive(self) -> tuple[int, bytes] | None:
         """The next message as channel and payload, None at the end of the connection."""
         while True:
             message = await self._socket.receive()
-            if message.type is WSMsgType.BINARY and not self._text:
-                if message.data:
-                    return message.data[0], message.data[1:]
-            elif message.type is WSMsgType.TEXT and self._text:
-                if message.data:
-                    return _decoded(message.data)
-            elif message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
+            if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
                 return None
+            data = message.data.encode() if message.type is WSMsgType.TEXT else message.data
+            if data:
+                return _decoded(data) if self._base64 else (data[0], data[1:])
 
 
-def _decoded(text: str) -> tuple[int, bytes] | None:
-    """A message of the base64 protocol; nonsense ends the connection."""
+def _decoded(data: bytes) -> tuple[int, bytes] | None:
+    """A message of a base64 protocol; nonsense ends the connection."""
     try:
-        return int(text[0]), base64.b64decode(text[1:], validate=True)
+        return int(data[:1]), base64.b64decode(data[1:], validate=True)
     except (ValueError, binascii.Error):
         return None
 
@@ -122,7 +137,7 @@ class _Translation:
             await asyncio.wait((command, inputs), return_when=asyncio.FIRST_COMPLETED)
             if command.done() or inputs.exception() is not None:
                 # Stdin that cannot be written any more says nothing of how the command ended; what it left does.
-                await self._client.send(ERROR, await command)
+                await self._client.send_status(await command)
         except (StreamReset, OSError) as error:
             await self._fail(error)
         finally:
@@ -186,6 +201,6 @@ class _Translation:
             "code": 500,
         }
         try:
-            await self._client.send(ERROR, orjson.dumps(status))
+            await self._client.send_status(orjson.dumps(status))
         except ConnectionError:
             return  # it was the client that broke off

@@ -23,13 +23,13 @@ def offered_protocols(request: web.BaseRequest) -> list[str]:
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
-def checked(request: web.BaseRequest, protocols: Sequence[str]) -> web.WebSocketResponse:
-    """A WebSocket that can be accepted with one of `protocols`. Raises Problem: 400 for a bad handshake, 403."""
+def checked(request: web.BaseRequest, protocols: Sequence[str], *, none_will_do: bool = False) -> web.WebSocketResponse:
+    """A WebSocket that can be accepted with one of `protocols`, or without any. Raises Problem: 400, 403."""
     socket = web.WebSocketResponse(
         protocols=protocols, max_msg_size=MESSAGE_LIMIT, compress=False, timeout=CLOSE_DEADLINE
     )
     offered = offered_protocols(request)
-    if not set(offered) & set(protocols):
+    if not set(offered) & set(protocols) and not (none_will_do and not offered):
         raise Problem(403, f"none of the protocols {offered} is spoken here\n")
     if not socket.can_prepare(request).ok:
         raise Problem(400, "malformed WebSocket handshake\n")

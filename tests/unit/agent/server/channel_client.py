@@ -10,6 +10,7 @@ import aiohttp
 from aiohttp import WSMsgType
 
 V5, V4, BASE64 = "v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"
+V1, V1_BASE64, NONE = "channel.k8s.io", "base64.channel.k8s.io", ""
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 
 
@@ -18,7 +19,7 @@ class Client:
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.socket = socket
-        self.text = socket.protocol == BASE64
+        self.text = socket.protocol in (BASE64, V1_BASE64)
         self.channels: dict[int, bytearray] = {}
         self.first: tuple[int, bytes] | None = None
 

@@ -11,7 +11,20 @@ from agent.server.streaming import commands
 from client.clock import FakeClock
 from client.streaming.session import KEEP_ALIVE
 from tests.unit.agent.server.agent_server_harness import Bench, running_pod
-from tests.unit.agent.server.channel_client import BASE64, ERROR, RESIZE, STDERR, STDIN, STDOUT, V4, V5, Client
+from tests.unit.agent.server.channel_client import (
+    BASE64,
+    ERROR,
+    NONE,
+    RESIZE,
+    STDERR,
+    STDIN,
+    STDOUT,
+    V1,
+    V1_BASE64,
+    V4,
+    V5,
+    Client,
+)
 from tests.unit.client.streaming.spdy_peer import Peer, Script
 
 SUCCESS = b'{"metadata":{},"status":"Success"}'
@@ -28,8 +41,9 @@ async def command(
 ) -> AsyncIterator[Client]:
     bench.host.held = [running_pod()]
     bench.host.script = script
-    async with asyncio.timeout(30), bench.session.ws_connect(f"{path}?{query}", protocols=[protocol]) as socket:
-        assert socket.protocol == protocol
+    offered = [protocol] if protocol else []
+    async with asyncio.timeout(30), bench.session.ws_connect(f"{path}?{query}", protocols=offered) as socket:
+        assert (socket.protocol or "") == protocol
         yield Client(socket)
 
 
@@ -62,6 +76,38 @@ async def test_a_command_reads_writes_and_ends(bench: Bench, protocol: str) -> N
     assert (
         b"\r\nUpgrade: SPDY/3.1\r\n" in request and b"\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n" in request
     )
+
+
+FAILURE = b'{"metadata":{},"status":"Failure","message":"exited with 3","reason":"NonZeroExitCode"}'
+
+
+@pytest.mark.parametrize("protocol", [V1, V1_BASE64, NONE])
+@pytest.mark.parametrize(("status", "told"), [(SUCCESS, None), (FAILURE, b"exited with 3")])
+async def test_clients_from_before_version_4_are_told_of_failures_alone(
+    bench: Bench, protocol: str, status: bytes, told: bytes | None
+) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.opened("error", "stdin", "stdout", "stderr")
+        await peer.until(lambda: peer.received[peer.streams["stdin"]] == b"in")
+        await peer.say("stdout", b"out")
+        await finish(peer, status)
+
+    async with command(bench, script, protocol=protocol) as client:
+        await client.send(STDIN, b"in")
+        assert await client.to_the_end() == {STDOUT: b"out"} | ({ERROR: told} if told else {})
+
+
+async def test_a_message_in_a_text_frame_is_one_like_any_other(bench: Bench) -> None:
+    """Some client libraries send text that way, whatever the protocol."""
+
+    async def script(peer: Peer) -> None:
+        await peer.opened("error", "stdin", "stdout", "stderr")
+        await peer.until(lambda: peer.received[peer.streams["stdin"]] == "grüße".encode())
+        await finish(peer)
+
+    async with command(bench, script, protocol=V4) as client:
+        await client.socket.send_str("\x00grüße")
+        assert (await client.to_the_end())[ERROR] == SUCCESS
 
 
 async def test_only_the_streams_that_were_asked_for_are_opened(bench: Bench) -> None:
@@ -407,7 +453,7 @@ async def test_what_cannot_be_entered(bench: Bench, path: str, status: int, text
     [
         ({}, 400),
         ({"Upgrade": "websocket"}, 400),
-        ({"Upgrade": "websocket", "Connection": "Upgrade"}, 403),
+        ({"Upgrade": "websocket", "Connection": "Upgrade"}, 400),
         ({"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Protocol": "v9.channel.k8s.io"}, 403),
         ({"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Protocol": V4}, 400),
     ],
