@@ -146,7 +146,7 @@ def shim_socket(address: str, sandbox: str) -> Path:
 
 def remove_leavings() -> None:
     """Remove the empty folders that containerd and its shims leave at fixed places outside our own."""
-    places = ("/run/containerd/s", "/run/containerd", "/run/netns", "/var/lib/cni/results", "/var/lib/cni")
+    places = ("/run/containerd/s", "/run/containerd", "/var/lib/cni/results", "/var/lib/cni")
     for folder in places:
-        with suppress(OSError):  # in use by another containerd (or a mount point), or never made
+        with suppress(OSError):  # in use by another containerd, or never made
             os.rmdir(folder)

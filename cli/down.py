@@ -24,7 +24,7 @@ from agent.resources.kernel import look_up
 from agent.volumes.kernel import LinuxMounts
 from agent.volumes.layout import pod_uids
 from agent.volumes.removing import unmount_all
-from cli import cni_cache, containerd, lock
+from cli import cni_cache, containerd, lock, namespaces
 from cli.progress import step
 from cli.settings import Settings
 from cni.bridge.removing import remove_network
@@ -272,4 +272,5 @@ def _remove_files(settings: Settings, *, purge: bool) -> None:
         if folder.exists():
             shutil.rmtree(folder)
     if not settings.runtime_endpoint:
+        namespaces.unshare()
         containerd.remove_leavings()

@@ -81,7 +81,10 @@ class LeaderElector:
                 renewing = group.create_task(self._renew(), name=f"renew-{self._name}")
                 await lead()
                 renewing.cancel()
-        except* LeadershipLost as lost:
+        except ExceptionGroup as failed:
+            lost, others = failed.split(LeadershipLost)
+            if lost is None or others is not None:
+                raise
             raise LeadershipLost(str(lost.exceptions[0])) from None
         finally:
             await self._release()

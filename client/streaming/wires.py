@@ -112,10 +112,12 @@ class StreamWire:
         """`closed` gives it time."""
 
     def close(self) -> None:
-        self._writer.close()
+        # Once: after a second time a TLS transport of Python 3.11.2 can no longer be cut off.
+        if not self._writer.is_closing():
+            self._writer.close()
 
     async def closed(self, grace: float = CLOSE_GRACE) -> None:
-        self._writer.close()
+        self.close()
         try:
             async with asyncio.timeout(grace):
                 await self._writer.wait_closed()

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -75,10 +74,8 @@ def server() -> Iterator[str]:
 
 
 def _kubectl(server: str, home: pathlib.Path, *arguments: str) -> str:
-    kubectl = shutil.which("kubectl")
-    assert kubectl, "kubectl is not installed"
     done = subprocess.run(
-        [kubectl, "--server", server, *arguments],
+        [os.environ.get("KUBECTL") or "kubectl", "--server", server, *arguments],
         env={"HOME": str(home), "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
