@@ -41,6 +41,10 @@ def configuration(layout: Layout, *, restrict_oom_score: bool) -> str:
 
     `restrict_oom_score` is needed where CAP_SYS_RESOURCE is missing: a sandbox asks for a negative oom_score_adj, the
     kernel refuses, and runc then dies with nothing better to say than "can't get final child's PID from pipe".
+
+    The pods' network namespaces have their names in our own folder, not in /run/netns: there the first `ip netns add`
+    on a machine binds them all a second time (iproute2's `create_netns_dir`), so that none can be removed, and one
+    whose making was cut short bears no sign of whose it is.
     """
     cri = 'plugins."io.containerd.grpc.v1.cri"'
     return f"""version = 2
@@ -60,6 +64,7 @@ disabled_plugins = [
   restrict_oom_score_adj = {str(restrict_oom_score).lower()}
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
+  netns_mounts_under_state_dir = true
   enable_unprivileged_ports = true
   enable_unprivileged_icmp = true
   [{cri}.containerd]

@@ -7,7 +7,6 @@ It works whatever state the node is in: running, killed, half started. What it k
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import signal
@@ -16,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.resources.cgroups import machine_tree
@@ -24,7 +22,7 @@ from agent.resources.kernel import look_up
 from agent.volumes.kernel import LinuxMounts
 from agent.volumes.layout import pod_uids
 from agent.volumes.removing import unmount_all
-from cli import cni_cache, containerd, lock, namespaces
+from cli import cni_cache, containerd, lock
 from cli.progress import step
 from cli.settings import Settings
 from cni.bridge.removing import remove_network
@@ -84,23 +82,22 @@ def _stop_supervisor(settings: Settings) -> None:
 def _stop_pods(settings: Settings) -> None:
     """Stop and remove every pod sandbox of ours: by way of the runtime, and by hand what it does not let go of."""
     if settings.runtime_endpoint:
-        left = asyncio.run(_remove_sandboxes(settings.runtime_endpoint, _our_pods(settings)))
-        if left:
-            raise DownError("; ".join(str(each) for each in left))
+        stayed = asyncio.run(_remove_sandboxes(settings.runtime_endpoint, _our_pods(settings)))
+        if stayed:
+            raise DownError("; ".join(str(each) for each in stayed))
         return
     if not settings.layout.containerd_root.exists():
         return
-    left = []
-    pods = _our_pods(settings)
+    owner = cni_cache.Owner.of(settings.layout, _our_pods(settings))
+    left: list[CriError] = []
     try:
         with _containerd(settings):
             left = asyncio.run(_remove_sandboxes(settings.endpoint, None))
     finally:
         _kill_shims(settings)
-        _forget_attachments(settings, pods)
+        _forget_attachments(owner)
     for each in left:
-        _remove_namespace(each.namespace)
-        print(f"orlop down: {each}; its processes and network namespace were removed all the same", file=sys.stderr)
+        print(f"orlop down: {each}; its processes and network were removed all the same", file=sys.stderr)
 
 
 def _our_pods(settings: Settings) -> set[str]:
@@ -131,20 +128,10 @@ def _containerd(settings: Settings) -> Iterator[None]:
             process.wait()
 
 
-@dataclass(frozen=True, slots=True)
-class Stubborn:
-    """A sandbox that the runtime failed to remove. `namespace` is the path of its network, "" for the host's."""
+async def _remove_sandboxes(endpoint: str, uids: set[str] | None) -> list[CriError]:
+    """Remove the sandboxes of the pods in `uids`, or all; returns why some stayed.
 
-    error: CriError
-    namespace: str
-
-    def __str__(self) -> str:
-        return str(self.error)
-
-
-async def _remove_sandboxes(endpoint: str, uids: set[str] | None) -> list[Stubborn]:
-    """Remove the sandboxes of the pods in `uids`, or all; returns those that stayed. Raises CriError when the runtime
-    does not answer.
+    Raises CriError when the runtime does not answer.
     """
     client = RuntimeClient(endpoint)
     try:
@@ -160,13 +147,13 @@ async def _remove_sandboxes(endpoint: str, uids: set[str] | None) -> list[Stubbo
         await asyncio.gather(*(client.stop_container(one, POD_GRACE) for one in running), return_exceptions=True)
         turns = asyncio.Semaphore(8)
 
-        async def remove(sandbox: str) -> Stubborn | None:
+        async def remove(sandbox: str) -> CriError | None:
             async with turns:
                 try:
                     await client.stop_pod_sandbox(sandbox)
                     await client.remove_pod_sandbox(sandbox)
                 except CriError as error:
-                    return Stubborn(error, await _namespace_of(client, sandbox))
+                    return error
             return None
 
         return [one for one in await asyncio.gather(*(remove(each.id) for each in sandboxes)) if one is not None]
@@ -188,29 +175,19 @@ async def sandboxes_known(client: RuntimeClient, deadline: float = RECOVERY_DEAD
         await asyncio.sleep(0.05)
 
 
-async def _namespace_of(client: RuntimeClient, sandbox: str) -> str:
-    """The path of a sandbox's network namespace, "" when it has none of its own or the runtime does not say."""
-    try:
-        status = await client.pod_sandbox_status(sandbox, verbose=True)
-    except CriError:
-        return ""
-    namespaces = json.loads(status.info.get("info", "{}")).get("runtimeSpec", {}).get("linux", {}).get("namespaces", [])
-    paths = [str(each.get("path", "")) for each in namespaces if each.get("type") == "network"]
-    return paths[0] if paths else ""
+def _forget_attachments(owner: cni_cache.Owner) -> None:
+    """Remove the record of the attachments of sandboxes that their runtime does not know (any more).
 
-
-def _remove_namespace(path: str) -> None:
-    """Remove a network namespace that is bound to a file of its own, as runtimes make them (ip-netns(8))."""
-    if path and not path.startswith("/proc/") and os.path.exists(path):
-        LinuxMounts().unmount(Path(path))
-        os.unlink(path)
-
-
-def _forget_attachments(settings: Settings, pods: set[str]) -> None:
-    """Remove what sandboxes left that their runtime does not know (any more), and the namespaces that go with it."""
-    for left in cni_cache.ours(pods, settings.layout.cni_state):
-        _remove_namespace(left.namespace)
-        left.file.unlink(missing_ok=True)
+    Raises DownError naming all that cannot be removed.
+    """
+    failures = []
+    for file in cni_cache.ours(owner):
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            failures.append(str(error))
+    if failures:
+        raise DownError("; ".join(failures))
 
 
 def _kill_shims(settings: Settings) -> None:
@@ -272,5 +249,4 @@ def _remove_files(settings: Settings, *, purge: bool) -> None:
         if folder.exists():
             shutil.rmtree(folder)
     if not settings.runtime_endpoint:
-        namespaces.unshare()
         containerd.remove_leavings()

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cli import containerd, lock, namespaces
+from cli import containerd, lock
 from cli.node_api import NodeApi, NotYet
 from cli.preflight import complaints
 from cli.processes import children, import_common
@@ -43,19 +43,11 @@ def _supervise(settings: Settings, log_folder: Path | None) -> int:
     try:
         if not settings.runtime_endpoint:
             containerd.write_configuration(settings.layout)
-            _share_namespaces()
         import_common()
         return Supervisor(children(settings), log_folder).run()
     finally:
         settings.layout.lock.unlink(missing_ok=True)
         os.close(held)
-
-
-def _share_namespaces() -> None:
-    try:
-        namespaces.share()
-    except OSError as error:  # no reason to have no node
-        print(f"orlop up: `ip netns add` may keep pods from being removed: {error}", file=sys.stderr)
 
 
 def _detached(settings: Settings) -> int:

@@ -42,6 +42,14 @@ class Lease:
         return self.container, self.interface
 
 
+def leased_containers(state: str | os.PathLike[str]) -> set[str]:
+    """IDs of the containers that hold an address in any of the networks that keep their leases in `state`."""
+    found: set[str] = set()
+    for _, _, files in os.walk(state):
+        found.update(name.split(",")[1] for name in files if name.count(",") == 2)
+    return found
+
+
 class Leases:
     """The leases of one network with pod range `subnet`; the first address is the gateway's."""
 

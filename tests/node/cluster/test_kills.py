@@ -210,8 +210,5 @@ def test_down_leaves_nothing_of_sandboxes_that_were_being_made() -> None:
 
 
 def attached() -> set[Path]:
-    """What runtimes remember of sandboxes that were attached to a network.
-
-    Not the namespaces themselves: one that containerd was killed right after making bears no sign of whose it is.
-    """
+    """What runtimes remember of sandboxes that were attached to a network."""
     return set(Path("/var/lib/cni/results").glob("*"))
