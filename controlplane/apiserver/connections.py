@@ -18,8 +18,9 @@ from aiohttp.web_protocol import RequestHandler
 
 from api import errors
 from client.streaming.taking import TakenConnection
+from controlplane.apiserver import messages
 from controlplane.apiserver.caching.encoding import LAST_CHUNK, chunk
-from controlplane.apiserver.exchange import Stream
+from controlplane.apiserver.exchange import Form, Stream
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
@@ -80,12 +81,13 @@ class ConnectionHandler(RequestHandler):
 class RequestConnection:
     """The connection as an exchange sees it, for one request."""
 
-    __slots__ = ("_handler", "_request", "keep_alive")
+    __slots__ = ("_handler", "_request", "keep_alive", "messages")
 
     def __init__(self, request: web.BaseRequest, handler: ConnectionHandler) -> None:
         self._request = request
         self._handler = handler
         self.keep_alive = request.keep_alive
+        self.messages: messages.MessageStream | None = None
 
     async def read_body(self, limit: int) -> bytes:
         request = self._request
@@ -114,6 +116,12 @@ class RequestConnection:
         transport = self._transport()
         transport.write(response_head(status, (*headers, CACHE_CONTROL, ("Transfer-Encoding", "chunked"))))
         return _Stream(transport, self._handler)
+
+    async def start_messages(self, form: Form, protocols: Iterable[str]) -> Stream:
+        begun = await messages.begin(self._request, self._handler, form, protocols)
+        self.keep_alive = False
+        self.messages = begun
+        return begun
 
     def start_tunnel(self, head: bytes) -> TakenConnection:
         self.keep_alive = False

@@ -1,20 +1,23 @@
 """One request and its reply, free of the HTTP library that carries them.
 
 Handlers are written against :class:`Exchange` and answer with a :class:`Reply`, or take over the connection through
-:meth:`Exchange.stream` (watch, logs) or :meth:`Exchange.hijack` (exec and its kin). The HTTP library is known to
-:mod:`controlplane.apiserver.http` alone, so that it can be exchanged behind this seam.
+:meth:`Exchange.stream` or :meth:`Exchange.messages` (watch, logs), or :meth:`Exchange.hijack` (exec and its kin). The
+HTTP library is known to :mod:`controlplane.apiserver.http` and its two helpers alone, so that it can be exchanged
+behind this seam.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from api import errors
 from client.streaming.joining import End
 from controlplane.apiserver.negotiation import JSON
 from controlplane.apiserver.query import Query
-from controlplane.apiserver.request import RequestInfo, User
+from controlplane.apiserver.request import BEARER_PROTOCOL, RequestInfo, User
 
 
 @dataclass(slots=True)
@@ -27,6 +30,14 @@ class Reply:
     headers: tuple[tuple[str, str], ...] = ()
     #: The client takes gzip and the body is worth it.
     gzip: bool = False
+
+
+class Form(enum.Enum):
+    """What a piece of an answer looks like as a WebSocket message."""
+
+    TEXT = "text"
+    BINARY = "binary"
+    BASE64 = "base64"
 
 
 class Stream(Protocol):
@@ -66,6 +77,10 @@ class Connection(Protocol):
         ...
 
     def start_stream(self, status: int, headers: Iterable[tuple[str, str]]) -> Stream: ...
+
+    async def start_messages(self, form: Form, protocols: Iterable[str]) -> Stream:
+        """Answer an upgrade request, and send pieces as WebSocket messages. Raises StatusError (BadRequest)."""
+        ...
 
     def start_tunnel(self, head: bytes) -> End:
         """Leave HTTP with `head`: raw bytes both ways from then on."""
@@ -136,6 +151,32 @@ class Exchange:
         """Begin an answer of unknown length."""
         self.streamed = True
         return self.connection.start_stream(status, [("Content-Type", content_type), *headers])
+
+    @property
+    def wants_websocket(self) -> bool:
+        """Whether the client asks to go on by WebSocket."""
+        headers = self.headers
+        return headers.get("Upgrade", "").lower() == "websocket" and "upgrade" in headers.get("Connection", "").lower()
+
+    @property
+    def subprotocols(self) -> list[str]:
+        """The WebSocket subprotocols that the client offers, in its order, without a token in that guise."""
+        offered = [name.strip() for name in self.headers.get("Sec-WebSocket-Protocol", "").split(",")]
+        return [name for name in offered if name and not name.startswith(BEARER_PROTOCOL)]
+
+    async def messages(self, forms: Mapping[str, Form]) -> Stream:
+        """Begin an answer of unknown length by WebSocket; `forms` are those of the subprotocols, "" of none.
+
+        Raises StatusError (Forbidden, BadRequest).
+        """
+        offered = self.subprotocols or [""]
+        chosen = next((name for name in offered if name in forms), None)
+        if chosen is None:
+            text = f"requested protocol(s) are not supported: {offered}; supports {sorted(forms)}"
+            raise errors.generic_server_response(403, self.info.verb, server_message=text)
+        stream = await self.connection.start_messages(forms[chosen], [chosen] if chosen else [])
+        self.streamed = True
+        return stream
 
     def hijack(self, head: bytes) -> End:
         """Answer with `head` (a whole HTTP response head) and go on with raw bytes."""

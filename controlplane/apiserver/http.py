@@ -1,8 +1,8 @@
 """HTTP/1.1 over TLS: listening, and requests turned into exchanges and replies into bytes.
 
 aiohttp's low-level server parses requests; replies are written as one block of bytes, because building aiohttp's
-response objects costs more than all the rest of a get. This module and :mod:`controlplane.apiserver.connections` are
-the only ones that know which library speaks HTTP.
+response objects costs more than all the rest of a get. This module, :mod:`controlplane.apiserver.connections` and
+:mod:`controlplane.apiserver.messages` are the only ones that know which library speaks HTTP.
 """
 
 from __future__ import annotations
@@ -110,7 +110,11 @@ class HttpServer:
             request.headers,
             handler.peer_certificate,
         )
-        reply = await self._handler(exchange)
+        try:
+            reply = await self._handler(exchange)
+        finally:
+            if connection.messages is not None:
+                await connection.messages.settle()
         if reply is None:
             if not connection.keep_alive and handler.transport is not None:
                 handler.transport.close()

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from api.meta_v1 import Object
     from api.scheme import Resource
 
+#: A browser's WebSocket cannot set headers, so its token travels as a subprotocol, which nobody speaks.
+BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
+
 _NO_EXTRA: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 

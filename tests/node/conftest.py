@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -12,18 +10,6 @@ import pytest
 
 from cri.client import RuntimeClient
 from tests.node.containerd import Containerd, remove_sandbox
-
-
-@pytest.fixture(scope="session", autouse=True)
-def named_namespaces() -> Iterator[None]:
-    """The folder of network namespaces as a shared mount for all of the session, whichever nodes come and go.
-
-    Otherwise the first `ip netns add` of a test would mount those of running pods a second time (see cli.namespaces).
-    """
-    name = f"orlop-tests-{os.getpid()}"
-    subprocess.run(["ip", "netns", "add", name], check=True, timeout=30)
-    yield
-    subprocess.run(["ip", "netns", "delete", name], check=True, timeout=30)
 
 
 @pytest.fixture(scope="session")

@@ -61,7 +61,6 @@ class Containerd:
         self.endpoint = f"unix://{self.socket}"
         self.subnet = f"10.{200 + secrets.randbelow(50)}.{secrets.randbelow(250)}.0/24"
         self._process: subprocess.Popen[bytes] | None = None
-        self._network_namespaces: set[str] = set()
 
     @property
     def bridge(self) -> str:
@@ -134,21 +133,13 @@ class Containerd:
         client = RuntimeClient(self.endpoint)
         try:
             for sandbox in await client.list_pod_sandbox():
-                self._note_namespace(await client.pod_sandbox_status(sandbox.id, verbose=True))
                 await remove_sandbox(client, sandbox.id)
         finally:
             await client.close()
 
-    def _note_namespace(self, status: object) -> None:
-        info = json.loads(status.info.get("info", "{}"))  # type: ignore[attr-defined]
-        for namespace in info.get("runtimeSpec", {}).get("linux", {}).get("namespaces", []):
-            if namespace.get("type") == "network" and namespace.get("path"):
-                self._network_namespaces.add(namespace["path"])
-
     def _leftovers(self) -> list[str]:
         left = [f"mount {mount}" for mount in self._mounts()]
         left += [f"process {pid}" for pid in _processes_naming(str(self.folder))]
-        left += [f"network namespace {path}" for path in self._network_namespaces if os.path.exists(path)]
         left += [f"link {name}" for name in os.listdir("/sys/class/net") if name.startswith(self.prefix)]
         return left
 
@@ -219,6 +210,7 @@ state = "{self.folder}/state"
   address = "{self.socket}.ttrpc"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{PAUSE}"
+  netns_mounts_under_state_dir = true
   restrict_oom_score_adj = true
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"

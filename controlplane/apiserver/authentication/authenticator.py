@@ -15,16 +15,13 @@ from collections.abc import Mapping
 from client.certificates import CertificateAuthenticator, CertificateRejected, Subject
 from controlplane.apiserver.authentication.rejection import Rejected
 from controlplane.apiserver.authentication.service_accounts import ServiceAccountAuthenticator
-from controlplane.apiserver.request import User
+from controlplane.apiserver.request import BEARER_PROTOCOL, User
 
 logger = logging.getLogger(__name__)
 
 UNAUTHENTICATED = "system:unauthenticated"
 ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))
 ANONYMOUS_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version", "/version/"})
-
-# A browser's WebSocket cannot set headers, so its token travels as a subprotocol.
-_WEBSOCKET_TOKEN = "base64url.bearer.authorization.k8s.io."
 
 
 class Authenticator:
@@ -69,11 +66,11 @@ def bearer_token(headers: Mapping[str, str]) -> str:
         scheme, _, token = authorization.strip().partition(" ")
         return token.strip() if scheme.lower() == "bearer" else ""
     protocols = headers.get("Sec-WebSocket-Protocol", "")
-    if _WEBSOCKET_TOKEN in protocols:
+    if BEARER_PROTOCOL in protocols:
         for protocol in protocols.split(","):
             name = protocol.strip()
-            if name.startswith(_WEBSOCKET_TOKEN):
-                return _decoded(name.removeprefix(_WEBSOCKET_TOKEN))
+            if name.startswith(BEARER_PROTOCOL):
+                return _decoded(name.removeprefix(BEARER_PROTOCOL))
     return ""
 
 

@@ -8,7 +8,7 @@ from api import core_v1 as core
 from api import errors, fields
 from api.times import Time, TimeError
 from client.streaming.dialing import Answer
-from controlplane.apiserver.exchange import Exchange, Reply
+from controlplane.apiserver.exchange import Exchange, Form, Reply
 from controlplane.apiserver.kubelet import Kubelets, unreachable
 from controlplane.apiserver.query import Query
 from controlplane.apiserver.registry.registry import Registry
@@ -16,6 +16,7 @@ from controlplane.apiserver.subresources.containers import choose_container
 
 _ERROR_LIMIT = 50_000
 _FULL = 1 << 20
+_FORMS = {"": Form.BINARY, "binary.k8s.io": Form.BINARY, "base64.binary.k8s.io": Form.BASE64}
 
 
 async def read_log(registry: Registry, kubelets: Kubelets, exchange: Exchange) -> Reply | None:
@@ -40,7 +41,11 @@ async def read_log(registry: Registry, kubelets: Kubelets, exchange: Exchange) -
 
 
 async def _hand_on(exchange: Exchange, response: Answer) -> None:
-    stream = exchange.stream(200, response.headers.get("content-type", "text/plain"))
+    if exchange.wants_websocket:
+        stream = await exchange.messages(_FORMS)
+        stream.write(b"")  # upstream begins so, to show that the connection stands
+    else:
+        stream = exchange.stream(200, response.headers.get("content-type", "text/plain"))
     try:
         async for piece in response.body():
             stream.write(piece)

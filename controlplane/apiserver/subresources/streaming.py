@@ -31,7 +31,6 @@ _HOP = frozenset(
         "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding",
     }
 )  # fmt: skip
-_BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 
 
 async def connect(registry: Registry, environment: Environment, kubelets: Kubelets, exchange: Exchange) -> Reply | None:
@@ -94,8 +93,7 @@ def _headers(exchange: Exchange) -> list[tuple[str, str]]:
         if lower in _HOP or lower.startswith("impersonate-"):
             continue
         if lower == "sec-websocket-protocol":
-            kept = [part.strip() for part in value.split(",") if not part.strip().startswith(_BEARER_PROTOCOL)]
-            value = ", ".join(kept)
+            value = ", ".join(exchange.subprotocols)
         sent.append((name, value))
     if exchange.method == "POST":
         sent.append(("Content-Length", "0"))

@@ -12,7 +12,7 @@ from api import errors, fields
 from controlplane.apiserver import options, replies, tabular
 from controlplane.apiserver.caching.encoding import LAST_CHUNK, PLAIN, WatchEncoding
 from controlplane.apiserver.caching.history import TooOld
-from controlplane.apiserver.exchange import Exchange, Reply, Stream
+from controlplane.apiserver.exchange import Exchange, Form, Reply, Stream
 from controlplane.apiserver.negotiation import JSON, YAML, Output
 from controlplane.apiserver.options import ListOptions
 from controlplane.apiserver.query import parse_resource_version
@@ -50,7 +50,7 @@ async def watch(registry: Registry, fanout: Fanout, exchange: Exchange, *, by_pa
     revision = _start(wanted)
     encoding = _encoding(registry, exchange, output)
     # From here on nothing can be refused any more: the head is sent, failures are events.
-    stream = exchange.stream(200, JSON)
+    stream = await _begin(exchange)
     watcher = Watcher(fanout, _Sink(stream), selected, encoding, bookmarks=wanted.allow_watch_bookmarks)
     try:
         if wanted.send_initial_events:
@@ -67,6 +67,13 @@ async def watch(registry: Registry, fanout: Fanout, exchange: Exchange, *, by_pa
     elif not stream.closed:
         exchange.connection.abort()
     return None
+
+
+async def _begin(exchange: Exchange) -> Stream:
+    """The events' way to the client; a WebSocket speaks whatever protocol its client offers first."""
+    if exchange.wants_websocket:
+        return await exchange.messages({(exchange.subprotocols or [""])[0]: Form.TEXT})
+    return exchange.stream(200, JSON)
 
 
 def _start(wanted: ListOptions) -> int:
