@@ -59,6 +59,16 @@ class Objects:
 
         registry.source.on_change(changed)
 
+    def on_touch(self, resource: Resource, callback: Callable[[str, str], None]) -> None:
+        """See `request.ObjectReader`."""
+
+        def changed(old: Entry | None, new: Entry | None) -> None:
+            entry = new or old
+            if entry is not None:
+                callback(entry.namespace, entry.name)
+
+        self._registry(resource).source.on_change(changed)
+
     # ObjectWriter
 
     async def create(self, resource: Resource, obj: Object, namespace: str = "") -> Object:

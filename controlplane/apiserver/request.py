@@ -71,6 +71,13 @@ class ObjectReader(Protocol):
         """
         ...
 
+    def on_touch(self, resource: Resource, callback: Callable[[str, str], None]) -> None:
+        """Call back with namespace and name at each change: `on_change` for those who may look later, or never.
+
+        Nothing is decoded for it.
+        """
+        ...
+
 
 class ObjectWriter(Protocol):
     """Writes of the server itself (bootstrap): validated and defaulted, but not authorized nor admitted."""

@@ -8,17 +8,16 @@ objects it can reach is judged later, by the NodeRestriction admission plugin.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from api import core_v1 as core
 from api import rbac_v1 as rbac
 from api import storage_v1 as storage
-from api.meta_v1 import Object
 from api.rendering import quote
 from api.scheme import SCHEME
 from controlplane.apiserver.authorization.decisions import NO_OPINION, Decision
-from controlplane.apiserver.authorization.references import Reference, claim_names, references_of, volume_secrets
+from controlplane.apiserver.authorization.node_references import NodeReferences
+from controlplane.apiserver.authorization.references import Reference, volume_secrets
 from controlplane.apiserver.authorization.rules import allows
 from controlplane.apiserver.request import ObjectReader, RequestInfo, User
 
@@ -41,13 +40,13 @@ def node_name(user: User) -> str | None:
 
 
 class NodeAuthorizer:
-    """Decides for kubelets; keeps, for each node, a count of the references its pods make."""
+    """Decides for kubelets, by what their pods refer to."""
 
     def __init__(self, reader: ObjectReader, node_rules: list[rbac.PolicyRule]) -> None:
         """*node_rules* are those of the ClusterRole ``system:node``, for what is not subdivided by node."""
         self._reader = reader
         self._node_rules = node_rules
-        self._references: dict[str, Counter[Reference]] = {}
+        self._references = NodeReferences(reader)
         self._judges: Mapping[tuple[str, str], _Judge] = {
             ("", "secrets"): self._read_related,
             ("", "configmaps"): self._read_related,
@@ -65,9 +64,6 @@ class NodeAuthorizer:
         self._attachments = SCHEME.of(storage.VolumeAttachment)
         self._claims = SCHEME.of(core.PersistentVolumeClaim)
         self._persistent_volumes = SCHEME.of(core.PersistentVolume)
-        for pod in reader.list(self._pods):
-            self._on_pod(None, pod)
-        reader.on_change(self._pods, self._on_pod)
 
     def authorize(self, user: User, info: RequestInfo) -> Decision:
         """Allows, or has no opinion; the reason of the latter goes into the 403."""
@@ -187,7 +183,7 @@ class NodeAuthorizer:
     def _related(self, node: str, info: RequestInfo) -> Decision:
         if not info.name:
             return Decision(False, "No Object name found")
-        references = self._references.get(node, Counter())
+        references = self._references.of(node)
         if (info.resource, info.namespace, info.name) in references:
             return _ALLOWED
         if info.resource == "persistentvolumes":
@@ -199,7 +195,7 @@ class NodeAuthorizer:
             related = False
         return _ALLOWED if related else _unrelated(node)
 
-    def _volumes(self, references: Counter[Reference]) -> Iterator[core.PersistentVolume]:
+    def _volumes(self, references: Iterable[Reference]) -> Iterator[core.PersistentVolume]:
         """The volumes bound to the claims that pods of the node use."""
         for resource, namespace, name in references:
             if resource != "persistentvolumeclaims":
@@ -209,22 +205,6 @@ class NodeAuthorizer:
                 volume = self._reader.get(self._persistent_volumes, "", claim.spec.volume_name)
                 if isinstance(volume, core.PersistentVolume):
                     yield volume
-
-    def _on_pod(self, old: Object | None, new: Object | None) -> None:
-        before = old if isinstance(old, core.Pod) and old.spec.node_name else None
-        after = new if isinstance(new, core.Pod) and new.spec.node_name else None
-        if before is not None and after is not None and _same_references(before, after):
-            return  # a status update, by far the most common change
-        if before is not None:
-            references = self._references.get(before.spec.node_name, Counter())
-            references.subtract(set(references_of(before)))
-            left = +references  # unary plus drops what has fallen to zero
-            if left:
-                self._references[before.spec.node_name] = left
-            else:
-                self._references.pop(before.spec.node_name, None)
-        if after is not None:
-            self._references.setdefault(after.spec.node_name, Counter()).update(set(references_of(after)))
 
 
 def _only_get(info: RequestInfo) -> Decision | None:
@@ -237,7 +217,3 @@ def _only_get(info: RequestInfo) -> Decision | None:
 
 def _unrelated(node: str) -> Decision:
     return Decision(False, f"no relationship found between node '{node}' and this object")
-
-
-def _same_references(before: core.Pod, after: core.Pod) -> bool:
-    return before.spec == after.spec and claim_names(before) == claim_names(after)

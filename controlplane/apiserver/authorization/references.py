@@ -14,11 +14,6 @@ from api import core_v1 as core
 Reference = tuple[str, str, str]
 
 
-def claim_names(pod: core.Pod) -> list[str]:
-    """The resource claims made for *pod* from templates, as its status names them."""
-    return [status.resource_claim_name for status in pod.status.resource_claim_statuses if status.resource_claim_name]
-
-
 def references_of(pod: core.Pod) -> Iterator[Reference]:
     """Every object a kubelet has to read to run *pod*."""
     namespace, spec = pod.metadata.namespace, pod.spec
@@ -36,8 +31,9 @@ def references_of(pod: core.Pod) -> Iterator[Reference]:
     for claim in spec.resource_claims:
         if claim.resource_claim_name:
             yield "resourceclaims", namespace, claim.resource_claim_name
-    for name in claim_names(pod):
-        yield "resourceclaims", namespace, name
+    for status in pod.status.resource_claim_statuses:
+        if status.resource_claim_name:  # made from a template
+            yield "resourceclaims", namespace, status.resource_claim_name
 
 
 def secret_names(pod: core.Pod) -> Iterator[str]:

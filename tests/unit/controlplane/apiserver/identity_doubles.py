@@ -41,6 +41,14 @@ class Objects:
     def on_change(self, resource: Resource, callback: Changed) -> None:
         self._callbacks.setdefault(resource.group_resource, []).append(callback)
 
+    def on_touch(self, resource: Resource, callback: Callable[[str, str], None]) -> None:
+        def changed(old: meta.Object | None, new: meta.Object | None) -> None:
+            touched = new or old
+            assert touched is not None
+            callback(touched.metadata.namespace, touched.metadata.name)
+
+        self.on_change(resource, changed)
+
     async def create(self, resource: Resource, obj: meta.Object, namespace: str = "") -> meta.Object:
         if self.get(resource, namespace, obj.metadata.name) is not None:
             raise errors.already_exists(resource.group_resource, obj.metadata.name)

@@ -133,6 +133,18 @@ def test_two_pods_may_share_a_secret() -> None:
     assert not authorizer.authorize(NODE, question).allowed
 
 
+def test_a_pod_of_the_same_name_elsewhere_counts_there_alone() -> None:
+    objects = Objects(everything())
+    authorizer = NodeAuthorizer(objects, [])
+    question = ask("get", "secrets", "a", "pull-secret")
+    objects.remove(everything())
+    objects.put(everything(node="two"))
+    assert not authorizer.authorize(NODE, question).allowed
+    assert authorizer.authorize(User("system:node:two", groups=("system:nodes",)), question).allowed
+    objects.put(pod(node="two"))
+    assert not authorizer.authorize(User("system:node:two", groups=("system:nodes",)), question).allowed
+
+
 def test_a_pod_counts_from_its_binding_on() -> None:
     objects = Objects()
     authorizer = NodeAuthorizer(objects, [])
