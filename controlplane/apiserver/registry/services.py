@@ -22,7 +22,9 @@ from controlplane.apiserver.registry.service_updates import (
     EXTERNAL_NAME,
     WITH_NODE_PORTS,
     carry_over,
+    has_node_ports,
     held_ports,
+    let_go,
     needs_health_check,
 )
 from controlplane.apiserver.registry.strategy import Strategy, Write
@@ -67,6 +69,10 @@ class ServiceStrategy(Strategy):
     def reserve_update(self, new: Any, old: Any, write: Write) -> Release | None:
         carry_over(new, old)
         return self._reserve(new, old)
+
+    def prepare_update(self, new: Any, old: Any, write: Write) -> None:
+        super().prepare_update(new, old, write)
+        let_go(new, old)
 
     def _reserve(self, service: core.Service, old: core.Service | None) -> Release:
         reserved = ExitStack()
@@ -215,7 +221,7 @@ class ServiceStrategy(Strategy):
         spec = service.spec
         kept = set(held_ports(old)) if old is not None else set()
         if spec.type in WITH_NODE_PORTS:
-            allocates = spec.type == "NodePort" or spec.allocate_load_balancer_node_ports is not False
+            allocates = has_node_ports(spec)
             chosen: dict[int, int] = {}
             for index, port in enumerate(spec.ports):
                 if not port.node_port:

@@ -97,6 +97,53 @@ async def test_an_update_may_leave_the_address_out(api: Harness) -> None:
     assert "may not change once set" in message
 
 
+async def test_an_address_that_an_update_empties_is_kept(api: Harness) -> None:
+    made = (await api.create(SERVICES, service("s"))).ok["spec"]
+    assert (await api.patch(f"{SERVICES}/s", {"spec": {"clusterIP": ""}})).ok["spec"] == made
+    headless = (await api.create(SERVICES, service("h", clusterIP="None"))).ok["spec"]
+    assert (await api.patch(f"{SERVICES}/h", {"spec": {"clusterIP": ""}})).ok["spec"] == headless
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        {"type": "ClusterIP", "externalIPs": ["203.0.113.9"]},
+        {"type": "NodePort"},
+        {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "loadBalancerClass": "example.com/class"},
+    ],
+    ids=lambda before: str(before["type"]),
+)
+async def test_a_service_becomes_external_by_its_type_alone(api: Harness, before: dict[str, Any]) -> None:
+    await api.create(SERVICES, service("s", **before))
+    change = {"spec": {"type": "ExternalName", "externalName": "example.com"}}
+    spec = (await api.patch(f"{SERVICES}/s", change)).ok["spec"]
+    assert {"clusterIP", "clusterIPs", "ipFamilies", "externalTrafficPolicy", "healthCheckNodePort"}.isdisjoint(spec)
+    assert "nodePort" not in spec["ports"][0]
+    again = (await api.patch(f"{SERVICES}/s", {"spec": {"externalName": None} | before})).ok["spec"]
+    assert again["type"] == before["type"]
+    assert again["clusterIP"]
+
+
+async def test_a_service_that_is_no_longer_balanced_forgets_its_balancer(api: Harness) -> None:
+    await api.create(SERVICES, service("s", type="LoadBalancer"))
+    balancer = {"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.9"}]}}}
+    assert (await api.patch(f"{SERVICES}/s/status", balancer)).ok["status"]["loadBalancer"]["ingress"]
+    assert (await api.patch(f"{SERVICES}/s", {"spec": {"type": "NodePort"}})).ok["status"] == {"loadBalancer": {}}
+
+
+async def test_node_ports_follow_the_names_of_their_ports(api: Harness) -> None:
+    ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
+    made = (await api.create(SERVICES, service("s", type="NodePort", ports=ports))).ok["spec"]["ports"]
+    a, b = (port["nodePort"] for port in made)
+    moved = [{"name": "b", "port": 91, "targetPort": 8}, {"name": "a", "port": 81}]
+    kept = (await api.update(f"{SERVICES}/s", service("s", type="NodePort", ports=moved))).ok["spec"]["ports"]
+    assert [port["nodePort"] for port in kept] == [b, a]
+    taken = [{"name": "b", "port": 91}, {"name": "a", "port": 81, "nodePort": b}]
+    swapped = (await api.update(f"{SERVICES}/s", service("s", type="NodePort", ports=taken))).ok["spec"]["ports"]
+    assert swapped[1]["nodePort"] == b
+    assert swapped[0]["nodePort"] not in (0, b)
+
+
 async def test_node_ports(api: Harness) -> None:
     first = (await api.create(SERVICES, service("a", type="NodePort"))).ok["spec"]["ports"][0]["nodePort"]
     assert 30000 <= first <= 32767
