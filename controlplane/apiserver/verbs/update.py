@@ -163,7 +163,8 @@ async def _apply(
         if new == old:
             return entry.raw
         value = registry.encode(new)
-        return value if wanted.dry_run else await registry.replace(entry, value)
+        # A dry run answers with the version it started from: `kubectl diff` shows what else would change.
+        return splice(value, entry.mod_revision) if wanted.dry_run else await registry.replace(entry, value)
 
 
 def ends_now(registry: Registry, new: Any, old: Any) -> bool:

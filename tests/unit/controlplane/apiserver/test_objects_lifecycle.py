@@ -216,7 +216,9 @@ async def test_dry_run_answers_and_does_nothing(api: Harness) -> None:
     (await api.get(f"{MAPS}/a")).refused(404, "NotFound")
     made = (await api.create(MAPS, config_map("a", x="1"))).ok
     (await api.create(f"{MAPS}?dryRun=All", config_map("a"))).refused(409, "AlreadyExists")
-    assert (await api.patch(f"{MAPS}/a?dryRun=All", {"data": {"x": "2"}})).ok["data"] == {"x": "2"}
+    patched = (await api.patch(f"{MAPS}/a?dryRun=All", {"data": {"x": "2"}})).ok
+    assert patched["data"] == {"x": "2"}
+    assert patched["metadata"] == made["metadata"]
     assert (await api.delete(f"{MAPS}/a?dryRun=All")).status == 200
     assert (await api.get(f"{MAPS}/a")).body == made.body
 
