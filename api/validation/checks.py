@@ -58,6 +58,14 @@ def required_text(value: str, path: str, out: FieldErrors, detail: str = "") -> 
         out.append(required(path, detail))
 
 
+def required_segment(value: str, path: str, out: FieldErrors) -> None:
+    """A name that stands in the URL of what it names."""
+    if not value:
+        out.append(required(path))
+    else:
+        complain(out, path, value, names.path_segment(value))
+
+
 def dns_label(value: str, path: str, out: FieldErrors) -> None:
     if bad := names.dns1123_label(value):
         complain(out, path, value, bad)

@@ -8,13 +8,22 @@ from collections.abc import Sequence
 from api import names
 from api import networking_v1 as networking
 from api.fields import FieldErrors, forbidden, invalid, not_supported, required
-from api.validation.addresses import parse_address, validate_cidr
+from api.validation.address_ranges import (
+    address_name,
+    validate_ip_address,
+    validate_ip_address_update,
+    validate_service_cidr,
+    validate_service_cidr_update,
+)
+from api.validation.addresses import parse_address, validate_address, validate_cidr
 from api.validation.checks import (
     complain,
+    dns_label,
     dns_subdomain,
     immutable,
     one_of,
     port_or_name,
+    required_segment,
     required_text,
 )
 from api.validation.containers import PROTOCOLS
@@ -22,10 +31,12 @@ from api.validation.metadata import validate_label_selector
 from api.validation.rules import Rules
 
 _POLICY_TYPES = ("Egress", "Ingress")
+_SCOPES = ("Cluster", "Namespace")
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_SUFFIXES = ("/..", "/.")
 _CONTROLLER_LIMIT = 250
+_CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
 
 def validate_network_policy(policy: networking.NetworkPolicy, out: FieldErrors) -> None:
@@ -118,6 +129,30 @@ def validate_ingress(ingress: networking.Ingress, out: FieldErrors) -> None:
         dns_subdomain(spec.ingress_class_name, "spec.ingressClassName", out)
 
 
+def validate_new_ingress(ingress: networking.Ingress, out: FieldErrors) -> None:
+    named, annotated = ingress.spec.ingress_class_name, ingress.metadata.annotations.get(_CLASS_ANNOTATION)
+    if named is not None and annotated is not None and named != annotated:
+        detail = "must match `ingressClassName` when both are specified"
+        out.append(invalid(f"annotations.{_CLASS_ANNOTATION}", annotated, detail))
+    validate_ingress(ingress, out)
+
+
+def validate_ingress_update(new: networking.Ingress, _: networking.Ingress, out: FieldErrors) -> None:
+    validate_ingress(new, out)
+
+
+def validate_ingress_status(new: networking.Ingress, old: networking.Ingress, out: FieldErrors) -> None:
+    known = [point.ip for point in old.status.load_balancer.ingress]
+    for index, point in enumerate(new.status.load_balancer.ingress):
+        where = f"status.loadBalancer.ingress[{index}]"
+        if point.ip:
+            validate_address(point.ip, f"{where}.ip", out, known=known)
+        if point.hostname:
+            dns_subdomain(point.hostname, f"{where}.hostname", out)
+            if parse_address(point.hostname) is not None:
+                out.append(invalid(f"{where}.hostname", point.hostname, "must be a DNS name, not an IP address"))
+
+
 def _validate_host(host: str, path: str, out: FieldErrors) -> None:
     bad = names.wildcard_dns1123_subdomain(host) if "*" in host else names.dns1123_subdomain(host)
     if bad:
@@ -196,6 +231,26 @@ def validate_ingress_class(ingress_class: networking.IngressClass, out: FieldErr
     else:
         complain(out, where, domain, names.dns1123_subdomain(domain))
         complain(out, where, rest, names.http_path(rest))
+    if ingress_class.spec.parameters is not None:
+        _validate_parameters(ingress_class.spec.parameters, "spec.parameters", out)
+
+
+def _validate_parameters(parameters: networking.IngressClassParametersReference, path: str, out: FieldErrors) -> None:
+    if parameters.api_group is not None:
+        dns_subdomain(parameters.api_group, f"{path}.aPIGroup", out)
+    required_segment(parameters.kind, f"{path}.kind", out)
+    required_segment(parameters.name, f"{path}.name", out)
+    if parameters.scope is None:
+        out.append(required(f"{path}.scope"))
+        return
+    one_of(parameters.scope, _SCOPES, f"{path}.scope", out)
+    if parameters.scope == "Namespace":
+        if parameters.namespace is None:
+            out.append(required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'"))
+        else:
+            dns_label(parameters.namespace, f"{path}.namespace", out)
+    elif parameters.scope == "Cluster" and parameters.namespace is not None:
+        out.append(forbidden(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'"))
 
 
 def validate_ingress_class_update(new: networking.IngressClass, old: networking.IngressClass, out: FieldErrors) -> None:
@@ -205,6 +260,8 @@ def validate_ingress_class_update(new: networking.IngressClass, old: networking.
 
 RULES = {
     "NetworkPolicy": Rules(create=validate_network_policy),
-    "Ingress": Rules(create=validate_ingress),
+    "Ingress": Rules(create=validate_new_ingress, update=validate_ingress_update, status=validate_ingress_status),
     "IngressClass": Rules(create=validate_ingress_class, update=validate_ingress_class_update),
+    "IPAddress": Rules(name=address_name, create=validate_ip_address, update=validate_ip_address_update),
+    "ServiceCIDR": Rules(create=validate_service_cidr, update=validate_service_cidr_update),
 }

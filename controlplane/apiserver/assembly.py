@@ -138,9 +138,11 @@ class ApiServer:
         config = self.config
         return ClusterFacts(
             service_address=config.kubernetes_service_ip,
+            service_network=str(config.service_network),
             advertise_address=config.node_ips[0] if config.node_ips else config.bind_addresses[0],
             port=config.port,
             client_ca=self._trust.client_ca.decode(),
+            started=self._clock.now(),
         )
 
     def _registry(self, key: str) -> Registry:

@@ -15,8 +15,10 @@ from api import core_v1 as core
 from api import discovery_v1 as discovery
 from api import errors
 from api import meta_v1 as meta
+from api import networking_v1 as networking
 from api import scheduling_v1 as scheduling
 from api.scheme import SCHEME
+from api.times import Time
 from controlplane.apiserver.bootstrap import controller_roles, reconciling, roles
 from controlplane.apiserver.bootstrap.aggregating import write_sums
 from controlplane.apiserver.request import ObjectReader, ObjectWriter
@@ -37,11 +39,15 @@ class ClusterFacts:
 
     service_address: str
     """The cluster address of the API server: the first of the service range."""
+    service_network: str
+    """The range services have their addresses from, as a CIDR."""
     advertise_address: str
     """The address under which pods reach this API server."""
     port: int
     client_ca: str
     """The PEM certificates that sign clients, for servers that want to trust the same."""
+    started: float
+    """Wall-clock seconds of this start, for stamps."""
 
 
 async def ensure(reader: ObjectReader, writer: ObjectWriter, facts: ClusterFacts) -> int:
@@ -60,6 +66,7 @@ async def ensure(reader: ObjectReader, writer: ObjectWriter, facts: ClusterFacts
     await ensurer.each(roles.roles(), reconciling.reconciled_role)
     await ensurer.each(roles.bindings(), reconciling.reconciled_binding)
     await ensurer.each(_priority_classes())
+    await ensurer.each([_service_range(facts)])
     await ensurer.each([_service(facts)], reconciling.reconciled_service)
     if not ipaddress.ip_address(facts.advertise_address).is_loopback:
         # Endpoints may not name a loopback address; a server that has no other is not to be reached by pods anyway.
@@ -125,6 +132,20 @@ def _priority_classes() -> Iterator[scheduling.PriorityClass]:
             description=description,
             preemption_policy="PreemptLowerPriority",
         )
+
+
+def _service_range(facts: ClusterFacts) -> networking.ServiceCIDR:
+    ready = meta.Condition(
+        type="Ready",
+        status="True",
+        last_transition_time=Time.from_timestamp(facts.started),
+        message="Kubernetes default Service CIDR is ready",
+    )
+    return networking.ServiceCIDR(
+        metadata=meta.ObjectMeta(name=_SERVICE),
+        spec=networking.ServiceCIDRSpec(cidrs=[facts.service_network]),
+        status=networking.ServiceCIDRStatus(conditions=[ready]),
+    )
 
 
 def _service(facts: ClusterFacts) -> core.Service:

@@ -94,6 +94,7 @@ _FACTS: dict[GroupName, Facts] = {
     GroupName("networking.k8s.io", "ingresses"): _SPEC,
     GroupName("networking.k8s.io", "ingressclasses"): _SPEC,
     GroupName("networking.k8s.io", "networkpolicies"): _SPEC,
+    GroupName("networking.k8s.io", "servicecidrs"): Facts(keeps_status=True),
     GroupName("policy", "poddisruptionbudgets"): Facts(
         generation=("spec",), counts_generations=True, unconditional_update=False
     ),

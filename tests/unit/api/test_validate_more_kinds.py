@@ -8,7 +8,7 @@ from api import codec
 from api import meta_v1 as meta
 from api.defaults import set_defaults
 from api.scheme import SCHEME
-from api.validation import validate_create, validate_update
+from api.validation import validate_create, validate_status_update, validate_update
 from api.validation.options import (
     validate_delete_options,
     validate_patch_options,
@@ -76,6 +76,48 @@ BACKEND = {"service": {"name": "web", "port": {"number": 80}}}
             ['spec.controller: Invalid value: "nginx": must be a domain-prefixed path (such as "acme.io/foo")'],
         ),
         (
+            NETWORKING,
+            "IngressClass",
+            {"spec": {"controller": "a.io/b", "parameters": {"kind": "K", "name": "a/b", "scope": "Namespace"}}},
+            [
+                "spec.parameters.name: Invalid value: \"a/b\": may not contain '/'",
+                "spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'",
+            ],
+        ),
+        (
+            NETWORKING,
+            "ServiceCIDR",
+            {"spec": {}},
+            ["spec.cidrs: Required value: at least one CIDR required"],
+        ),
+        (
+            NETWORKING,
+            "ServiceCIDR",
+            {"spec": {"cidrs": ["10.0.0.1/8", "web"]}},
+            [
+                'spec.cidrs[0]: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix length',
+                'spec.cidrs[1]: Invalid value: "web": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+            ],
+        ),
+        (
+            NETWORKING,
+            "ServiceCIDR",
+            {"spec": {"cidrs": ["10.0.0.0/8", "11.0.0.0/8"]}},
+            [
+                'spec.cidrs: Invalid value: ["10.0.0.0/8","11.0.0.0/8"]: may specify no more than one IP for each IP '
+                "family, i.e 192.168.0.0/24 and 2001:db8::/64"
+            ],
+        ),
+        (
+            NETWORKING,
+            "IPAddress",
+            {"spec": {"parentRef": {"name": "web"}}},
+            [
+                'metadata.name: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+                "spec.parentRef.resource: Required value",
+            ],
+        ),
+        (
             "storage.k8s.io/v1",
             "StorageClass",
             {"provisioner": "", "reclaimPolicy": "Keep"},
@@ -128,6 +170,46 @@ BACKEND = {"service": {"name": "web", "port": {"number": 80}}}
 )
 def test_one_wrong_field(api_version, kind, rest, expected):
     assert texts(validate_create(make(api_version, kind, **rest))) == expected
+
+
+def test_an_ingress_is_asked_for_one_class_when_it_is_made():
+    spec = {"ingressClassName": "a", "defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}
+    asked = make(NETWORKING, "Ingress", spec=spec)
+    asked.metadata.annotations["kubernetes.io/ingress.class"] = "b"
+    assert texts(validate_create(asked)) == [
+        'annotations.kubernetes.io/ingress.class: Invalid value: "b": must match `ingressClassName` when both are '
+        "specified"
+    ]
+    assert validate_update(asked, asked) == []
+
+
+def test_where_an_ingress_is_reached_is_an_address_or_a_name():
+    old = make(NETWORKING, "Ingress")
+    status = {"loadBalancer": {"ingress": [{"ip": "010.0.0.1"}, {"hostname": "10.0.0.1"}]}}
+    assert texts(validate_status_update(make(NETWORKING, "Ingress", status=status), old)) == [
+        'status.loadBalancer.ingress[0].ip: Invalid value: "010.0.0.1": must not have leading 0s',
+        'status.loadBalancer.ingress[1].hostname: Invalid value: "10.0.0.1": must be a DNS name, not an IP address',
+    ]
+
+
+def test_addresses_and_ranges_of_services_are_fixed():
+    def cidr(*cidrs):
+        return make(NETWORKING, "ServiceCIDR", spec={"cidrs": list(cidrs)})
+
+    assert texts(validate_update(cidr("10.1.0.0/16"), cidr("10.0.0.0/16"))) == [
+        'spec.cidrs[0]: Invalid value: "10.1.0.0/16": field is immutable'
+    ]
+    assert validate_update(cidr("10.0.0.0/16", "fd00::/108"), cidr("10.0.0.0/16")) == []
+    assert texts(validate_update(cidr("10.0.0.0/16"), cidr("10.0.0.0/16", "fd00::/108"))) == [
+        'spec.cidrs: Invalid value: ["10.0.0.0/16"]: field is immutable'
+    ]
+    old = make(NETWORKING, "IPAddress", spec={"parentRef": {"resource": "services", "name": "a"}})
+    new = make(NETWORKING, "IPAddress", spec={"parentRef": {"resource": "services", "name": "b"}})
+    assert [error.path for error in validate_update(new, old)] == ["spec.parentRef"]
+    old.metadata.name = "192.168.001.1"
+    assert [error.path for error in validate_create(old)] == ["metadata.name"]
+    old.metadata.name = "2001:db8::1"
+    assert validate_create(old) == []
 
 
 def test_storage_classes_are_fixed():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from api import core_v1 as core
 from api import discovery_v1 as discovery
 from api import meta_v1 as meta
+from api import networking_v1 as networking
 from api import rbac_v1 as rbac
 from api import scheduling_v1 as scheduling
 from api.codec import deepcopy
@@ -20,7 +22,7 @@ from controlplane.apiserver.bootstrap import ClusterFacts, RoleAggregation, ensu
 from controlplane.apiserver.request import RequestInfo, User
 from tests.unit.controlplane.apiserver.identity_doubles import Objects
 
-FACTS = ClusterFacts("10.43.0.1", "192.0.2.7", 6443, "-----BEGIN CERTIFICATE-----")
+FACTS = ClusterFacts("10.43.0.1", "10.43.0.0/16", "192.0.2.7", 6443, "-----BEGIN CERTIFICATE-----", 1_700_000_000.0)
 AUTHENTICATED = ("system:authenticated",)
 
 
@@ -54,13 +56,23 @@ async def test_namespaces_and_priority_classes_are_there() -> None:
     assert values == {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
+async def test_the_range_of_the_services_is_there_and_ready() -> None:
+    objects = await cluster()
+    found = objects.get(SCHEME.of(networking.ServiceCIDR), "", "kubernetes")
+    assert isinstance(found, networking.ServiceCIDR)
+    assert found.spec.cidrs == ["10.43.0.0/16"]
+    ready = found.status.conditions[0]
+    assert (ready.type, ready.status, ready.message) == ("Ready", "True", "Kubernetes default Service CIDR is ready")
+    assert ready.last_transition_time == "2023-11-14T22:13:20Z"
+
+
 async def test_pods_find_the_server_under_its_service() -> None:
     objects = await cluster()
     service = objects.get(SCHEME.of(core.Service), "default", "kubernetes")
     assert isinstance(service, core.Service)
     assert service.spec.cluster_ip == "10.43.0.1"
     assert [(port.name, port.port, port.target_port) for port in service.spec.ports] == [("https", 443, 6443)]
-    moved = ClusterFacts("10.43.0.1", "192.0.2.8", 6443, FACTS.client_ca)
+    moved = replace(FACTS, advertise_address="192.0.2.8")
     assert await ensure(objects, objects, moved) == 2
     slice_ = objects.get(SCHEME.of(discovery.EndpointSlice), "default", "kubernetes")
     assert isinstance(slice_, discovery.EndpointSlice)
@@ -69,7 +81,7 @@ async def test_pods_find_the_server_under_its_service() -> None:
 
 async def test_a_loopback_address_is_no_endpoint() -> None:
     objects = Objects()
-    await ensure(objects, objects, ClusterFacts("10.43.0.1", "127.0.0.1", 6443, "x"))
+    await ensure(objects, objects, replace(FACTS, advertise_address="127.0.0.1"))
     assert objects.get(SCHEME.of(core.Endpoints), "default", "kubernetes") is None
 
 

@@ -226,3 +226,9 @@ def test_no_number_is_given_twice(steps: list[tuple[str, int]]) -> None:
 @pytest.mark.parametrize("name", ["kubernetes"])
 async def test_the_servers_own_service_has_the_first_address(api: Harness, name: str) -> None:
     assert (await api.get(f"/api/v1/namespaces/default/services/{name}")).ok["spec"]["clusterIP"] == "10.43.0.1"
+
+
+async def test_the_range_of_the_services_is_an_object_and_ready(api: Harness) -> None:
+    found = (await api.get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes")).ok
+    assert found["spec"] == {"cidrs": ["10.43.0.0/16"]}
+    assert [(one["type"], one["status"]) for one in found["status"]["conditions"]] == [("Ready", "True")]
