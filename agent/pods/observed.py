@@ -85,6 +85,8 @@ class ObservedPod:
     known to the runtime alone."""
     incomplete: str = ""
     """Why details of some container are missing: enough is known to end the pod, not to go on with it."""
+    lagging: bool = False
+    """Something is shown alive whose end the runtime has told already: look again soon, no event will say when."""
     _newest: dict[str, ObservedContainer] = field(default_factory=dict, repr=False, compare=False)
     _ids: set[str] = field(default_factory=set, repr=False, compare=False)
 

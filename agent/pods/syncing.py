@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 
 MOST_ROUNDS = 20
 """Plans carried out in one pass before it is given up: more means that acting does not bring the goal nearer."""
+LAG_PERIOD = 1.0
+"""Seconds between looks at a runtime whose state is behind its own events (for a minute at most): a loaded containerd
+takes its time to note an exit, and says nothing when it has."""
 
 
 class PassFailed(Exception):
@@ -71,7 +74,8 @@ class Syncer:
             if not plan.actions:
                 self.report(pod, memory, runtime)
                 await self._actor.collect(*garbage(runtime))
-                moments = [one for one in (plan.retry_at, deadline) if one is not None]
+                lag = self._world.clock.monotonic() + LAG_PERIOD if runtime.lagging else None
+                moments = [one for one in (plan.retry_at, deadline, lag) if one is not None]
                 return Verdict(retry_at=min(moments, default=None))
             await self._carry_out(pod, memory, plan, runtime)
         raise PassFailed(f"the pod is not as planned after {MOST_ROUNDS} plans")

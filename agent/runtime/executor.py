@@ -51,7 +51,9 @@ log = logging.getLogger(__name__)
 PREPARE_SECONDS = 60.0
 """For everything on the host before a container; it touches volumes, which may hang."""
 _UNKNOWN_EXIT_CODE = 137
-_CATCH_UP_PAUSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0)
+_CATCH_UP_PAUSES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.3)
+_CATCH_UP_LIMIT = 60.0
+"""Seconds after an event until the runtime's state is believed though it contradicts: the relist looks that often."""
 
 A = TypeVar("A")
 
@@ -82,8 +84,9 @@ class PodRuntime:
         self.name = name
         self._client = client
         self._around = surroundings
-        self._ended: set[str] = set()
-        """Containers and sandboxes whose end was told by an event and is not in the runtime's state yet."""
+        self._ended: dict[str, float] = {}
+        """Containers and sandboxes whose end was told by an event, and when (monotonic seconds); the runtime's state may
+        not show it yet."""
 
     # Looking.
 
@@ -93,6 +96,18 @@ class PodRuntime:
         return observing.pods_of(sandboxes, containers)
 
     async def observe(self, uid: str) -> ObservedPod:
+        seen = await self._look(uid)
+        if self._lags(seen):
+            # Most likely told after the container's state was read. The pod's worker did not know the container then, so
+            # the event did not reach it; from here to the worker's taking this in, none comes in between.
+            seen = await self._look(uid)
+        return dataclasses.replace(seen, lagging=True) if self._lags(seen) else seen
+
+    def _lags(self, seen: ObservedPod) -> bool:
+        """Whether something is shown alive though an event has told of its end."""
+        return any(self._catching_up(one.id) for one in (*seen.running, *seen.ready_sandboxes))
+
+    async def _look(self, uid: str) -> ObservedPod:
         labels = {POD_UID: uid}
         sandboxes = await self._client.list_pod_sandbox(labels=labels)
         containers = await self._client.list_containers(labels=labels)
@@ -147,9 +162,9 @@ class PodRuntime:
         containerd tells its own events when they happen, and CRI's state follows some milliseconds later; whoever
         looked between would see a running container, and no further event would come.
         """
-        if identity not in self._ended:
+        told = self._ended.get(identity)
+        if told is None or self._around.clock.monotonic() - told > _CATCH_UP_LIMIT:
             return ()
-        self._ended.discard(identity)
         return _CATCH_UP_PAUSES
 
     async def info(self) -> RuntimeInfo:
@@ -174,9 +189,11 @@ class PodRuntime:
         """
         async for event in self._client.events():
             if event.kind is EventKind.STOPPED:
-                self._ended.add(event.container_id)
-            elif event.kind in (EventKind.DELETED, EventKind.RESYNC):
-                self._ended.discard(event.container_id)
+                self._ended[event.container_id] = self._around.clock.monotonic()
+            elif event.kind is EventKind.DELETED:
+                self._ended.pop(event.container_id, None)
+            elif event.kind is EventKind.RESYNC:
+                self._ended.clear()
             yield RuntimeEvent(event.container_id)
 
     # Sandboxes.

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar, cast
 
 from agent.agent import Agent, Neighbours
@@ -52,7 +53,7 @@ class SimulatedPodRuntime(PodRuntime):
     """The agent's own runtime code, without what it puts on disk; watches for two live sandboxes of one pod."""
 
     def __init__(self, fake: FakeRuntime) -> None:
-        super().__init__(fake, "fake", cast(Any, None))
+        super().__init__(fake, "fake", cast(Any, SimpleNamespace(clock=fake.service.clock)))
         self._fake = fake
         self.violations: list[str] = []
 

@@ -392,6 +392,19 @@ async def test_events_that_get_lost_are_made_up_for() -> None:
         await node.until(lambda: _restart_count(node, "web") == 1, 90)
 
 
+async def test_a_runtime_whose_state_is_seconds_behind_its_events_is_looked_at_again() -> None:
+    async with Simulation() as node:
+        await node.create("job", restartPolicy="Never")
+        await node.until(lambda: node.containers("job", running=True), 60)
+        (container,) = node.containers("job")
+        node.fake.exit(container.id, 0)
+        record = node.fake.containers[container.id]
+        record.state = cri.CONTAINER_RUNNING
+        await node.wait(10)
+        record.state = cri.CONTAINER_EXITED
+        await node.until(lambda: (pod := node.pod("job")) is not None and pod.status.phase == "Succeeded", 10)
+
+
 async def test_a_sandbox_that_dies_is_replaced_with_its_containers() -> None:
     async with Simulation() as node:
         await up(node, "web")

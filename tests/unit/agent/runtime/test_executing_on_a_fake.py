@@ -207,6 +207,34 @@ async def test_state_that_never_follows_is_taken_as_it_is(bench: Bench) -> None:
     seen = (await bench.runtime.observe(UID)).container("app")
     assert seen is not None and seen.state is ContainerState.RUNNING
     assert 0 < bench.clock.monotonic() - begun < 3
+    # It is to be looked at again soon: no event will tell when the state has followed. But not for ever.
+    assert (await bench.runtime.observe(UID)).lagging
+    await bench.clock.sleep(61)
+    assert not (await bench.runtime.observe(UID)).lagging
+    await close(events)
+
+
+async def test_an_end_that_is_told_during_a_look_is_in_what_the_look_brings(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.runtime.create_sandbox(pod(), 0)
+    container = await bench.create(pod())
+    await bench.runtime.start_container(container)
+    events = bench.runtime.events()
+    await anext(events)
+    read = bench.fake.container_status
+
+    async def ends_once_it_was_read(identity: str) -> cri.ContainerStatusResponse:
+        status = await read(identity)
+        if status.status.state == cri.CONTAINER_RUNNING:
+            bench.fake.exit(identity, 7)
+            assert (await anext(events)).id == identity
+        return status
+
+    monkeypatch.setattr(bench.fake, "container_status", ends_once_it_was_read)
+    seen = await bench.runtime.observe(UID)
+    assert [(one.state, one.exit_code) for one in seen.containers] == [(ContainerState.EXITED, 7)]
+    assert not seen.lagging
     await close(events)
 
 
