@@ -85,8 +85,8 @@ class PodRuntime:
         self._client = client
         self._around = surroundings
         self._ended: dict[str, float] = {}
-        """Containers and sandboxes whose end was told by an event, and when (monotonic seconds); the runtime's state may
-        not show it yet."""
+        """Containers and sandboxes whose end was told by an event, and when (monotonic seconds); the runtime's state
+        may not show it yet."""
 
     # Looking.
 
@@ -98,8 +98,8 @@ class PodRuntime:
     async def observe(self, uid: str) -> ObservedPod:
         seen = await self._look(uid)
         if self._lags(seen):
-            # Most likely told after the container's state was read. The pod's worker did not know the container then, so
-            # the event did not reach it; from here to the worker's taking this in, none comes in between.
+            # Most likely told after the container's state was read. The pod's worker did not know the container then,
+            # so the event did not reach it; from here to the worker's taking this in, none comes in between.
             seen = await self._look(uid)
         return dataclasses.replace(seen, lagging=True) if self._lags(seen) else seen
 
