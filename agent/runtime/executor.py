@@ -105,7 +105,8 @@ class PodRuntime:
 
     def _lags(self, seen: ObservedPod) -> bool:
         """Whether something is shown alive though an event has told of its end."""
-        return any(self._catching_up(one.id) for one in (*seen.running, *seen.ready_sandboxes))
+        alive = [one.id for one in seen.running] + [one.id for one in seen.ready_sandboxes]
+        return any(map(self._catching_up, alive))
 
     async def _look(self, uid: str) -> ObservedPod:
         labels = {POD_UID: uid}
