@@ -15,7 +15,7 @@ import msgspec
 
 from api.declarations import Struct
 from api.decoding.errors import NUMBER_TOO_LARGE, DecodeError, mended
-from api.decoding.strictness import objections
+from api.decoding.strictness import document_objections, objections
 from api.decoding.tolerance import admitted
 from api.quantity import Quantity, parse_quantity
 from api.shapes import shape_of
@@ -25,6 +25,7 @@ __all__ = [
     "DecodeError",
     "decode",
     "decode_any",
+    "decode_any_reporting",
     "decode_reporting",
     "deepcopy",
     "encode",
@@ -75,6 +76,17 @@ def decode_any(raw: bytes) -> Any:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
         raise DecodeError(NUMBER_TOO_LARGE) from None
+
+
+def decode_any_reporting(raw: bytes, names: frozenset[str] = frozenset()) -> tuple[Any, list[str]]:
+    """As ``decode_any``, with what strict validation would object to: keys that stand twice and, with ``names``, fields
+    of the objects in a list that are none of these.
+    """
+    decoded = decode_any(raw)
+    try:
+        return decoded, document_objections(raw, decoded, names)
+    except RecursionError:
+        raise DecodeError("exceeded max depth") from None
 
 
 def from_builtins(data: Any, into: type[T]) -> T:

@@ -6,7 +6,7 @@ it told what and where.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -25,8 +25,38 @@ def objections(raw: bytes, data: Any, shape: Shape) -> list[str]:
     return list(_listed(data, shape))
 
 
+#: Objections to one text; what comes after them is not told.
+_MOST = 100
+
+
 class _Pairs(list[tuple[str, Any]]):
     """An object whose keys may repeat."""
+
+
+def document_objections(raw: bytes, document: Any, names: frozenset[str] = frozenset()) -> list[str]:
+    """As :func:`objections`, for text without a declared type: keys that stand twice, at any depth.
+
+    With ``names`` the objects in a list at the top may hold these fields only.
+    """
+    found: dict[str, None] = {}
+    entries = document if names and isinstance(document, list) else []
+    if _has_duplicates(raw, document):
+        document = json.loads(raw.decode("utf-8", "replace"), object_pairs_hook=_Pairs)
+    elif all(names.issuperset(entry) for entry in entries if isinstance(entry, dict)):
+        return []
+    if not entries:
+        _look_for_repeats(document, "", found)
+        return list(found)
+    for index, entry in enumerate(document):
+        for key, value, repeated in _members(entry):
+            path = f"[{index}].{key}"
+            if key not in names:
+                _note(found, "unknown", path)
+                continue
+            if repeated:
+                _note(found, "duplicate", path)
+            _look_for_repeats(value, path, found)
+    return list(found)
 
 
 def _has_duplicates(raw: bytes, data: Any) -> bool:
@@ -100,44 +130,62 @@ def _listed(value: Any, shape: Shape) -> dict[str, None]:
 def _look(value: Any, shape: Shape, path: str, found: dict[str, None]) -> None:
     match shape:
         case StructShape():
-            if isinstance(value, dict):
-                _look_into_struct(value, shape, path, found)
-            elif isinstance(value, _Pairs):
-                _look_into_struct(_without_repeats(value, path, found), shape, path, found)
+            _look_into_struct(value, shape, path, found)
         case ListOf(item):
             if not isinstance(item, Scalar):
                 for index, entry in enumerate(value or ()):
                     _look(entry, item, f"{path}[{index}]", found)
         case MapOf(inner):
-            if isinstance(value, _Pairs):
-                value = _without_repeats(value, path, found)
-            if value and not isinstance(inner, (Scalar, FreeForm)):
-                for key, entry in value.items():
-                    _look(entry, inner, f"{path}.{key}", found)
+            for key, entry, repeated in _members(value):
+                if repeated:
+                    _note(found, "duplicate", _join(path, key))
+                _look(entry, inner, _join(path, key), found)
         case Alternatives(choices):
             for choice in choices:
-                if isinstance(value, list) is isinstance(choice, ListOf):
+                if isinstance(choice, ListOf) is (isinstance(value, list) and not isinstance(value, _Pairs)):
                     _look(value, choice, path, found)
         case Scalar() | FreeForm():
             pass
 
 
-def _look_into_struct(value: dict[str, Any], shape: StructShape, path: str, found: dict[str, None]) -> None:
+def _look_into_struct(value: Any, shape: StructShape, path: str, found: dict[str, None]) -> None:
     nested = shape.nested
-    for key, entry in value.items():
+    for key, entry, repeated in _members(value):
         if key not in nested:
-            found[f'unknown field "{_join(path, key)}"'] = None
-        elif entry and (inner := nested[key]) is not None:
+            _note(found, "unknown", _join(path, key))
+            continue
+        if repeated:
+            _note(found, "duplicate", _join(path, key))
+        if entry and (inner := nested[key]) is not None:
             _look(entry, inner, _join(path, key), found)
 
 
-def _without_repeats(pairs: _Pairs, path: str, found: dict[str, None]) -> dict[str, Any]:
-    unique: dict[str, Any] = {}
-    for key, entry in pairs:
-        if key in unique:
-            found[f'duplicate field "{_join(path, key)}"'] = None
-        unique[key] = entry
-    return unique
+def _look_for_repeats(value: Any, path: str, found: dict[str, None]) -> None:
+    if isinstance(value, _Pairs | dict):
+        for key, entry, repeated in _members(value):
+            if repeated:
+                _note(found, "duplicate", _join(path, key))
+            _look_for_repeats(entry, _join(path, key), found)
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            _look_for_repeats(entry, f"{path}[{index}]", found)
+
+
+def _members(value: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Keys and values of an object in the order of the text, and whether the key has stood before."""
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield key, entry, False
+    elif isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, entry in value:
+            yield key, entry, key in seen
+            seen.add(key)
+
+
+def _note(found: dict[str, None], problem: str, path: str) -> None:
+    if len(found) < _MOST:
+        found[f'{problem} field "{path}"'] = None
 
 
 def _join(path: str, key: str) -> str:

@@ -48,7 +48,7 @@ def decode_as(
 ) -> T:
     """Decode a body that must hold one `kind`."""
     try:
-        body = _as_json(body, media_type, into)
+        body, repeats = _as_json(body, media_type, into)
     except YamlError as error:
         raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error}", body) from None
     except protobuf.ProtobufError as error:
@@ -69,18 +69,19 @@ def decode_as(
         obj, reports = codec.decode_reporting(body, into)
     except codec.DecodeError as error:
         raise _unhandled(said_version, said_kind, kind, str(error)) from None
-    if reports:
-        if validation == options.STRICT:
-            raise _unhandled(said_version, said_kind, kind, f"strict decoding error: {', '.join(reports)}")
-        for text in reports:
-            exchange.warn(text)
+    if repeats and validation == options.STRICT:
+        reports.insert(0, "\n  ".join(["yaml: unmarshal errors:", *repeats]))
+    if reports and validation == options.STRICT:
+        raise _unhandled(said_version, said_kind, kind, f"strict decoding error: {', '.join(reports)}")
+    for text in (*repeats, *reports):
+        exchange.warn(text)
     return obj
 
 
 def decode_any_version(exchange: Exchange, body: bytes, media_type: str, into: type[T], kind: str) -> T:
     """Decode options, whose apiVersion does not matter: older clients send that of the object they are about."""
     try:
-        body = _as_json(body, media_type, into)
+        body, _ = _as_json(body, media_type, into)
     except YamlError as error:
         raise errors.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     except protobuf.ProtobufError as error:
@@ -96,13 +97,16 @@ def decode_any_version(exchange: Exchange, body: bytes, media_type: str, into: t
         raise errors.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
 
 
-def _as_json(body: bytes, media_type: str, into: type[Any]) -> bytes:
-    """The body in the one form that is decoded; raises YamlError or ProtobufError."""
+def _as_json(body: bytes, media_type: str, into: type[Any]) -> tuple[bytes, list[str]]:
+    """The body in the one form that is decoded, with the repeats that this form cannot show.
+
+    Raises YamlError or ProtobufError.
+    """
     if media_type == negotiation.YAML:
         return to_json(body)
     if media_type == negotiation.PROTOBUF:
-        return protobuf.to_json(body, into)
-    return body
+        return protobuf.to_json(body, into), []
+    return body, []
 
 
 def _refuse_unreadable(kind: str, body: bytes) -> None:

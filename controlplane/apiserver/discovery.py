@@ -47,7 +47,7 @@ class Discovery:
         body = self._old.get(path)
         if body is None:
             return None
-        sent = replies.reply(exchange, replies.output_of(exchange, transforms=False), body)
+        sent = replies.reply(exchange, replies.output_of(exchange, transforms=()), body)
         if aggregated is not None:
             sent.headers = (*sent.headers, ("Vary", "Accept"))
         return sent

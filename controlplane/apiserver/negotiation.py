@@ -27,7 +27,10 @@ STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 PATCH_TYPES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH)
 
 _META_GROUP = "meta.k8s.io"
-_TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+#: Other shapes an object can be had in; one that is only answered, not kept, has no table.
+METADATA_ONLY = ("PartialObjectMetadata", "PartialObjectMetadataList")
+TRANSFORMS = ("Table", *METADATA_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,8 @@ PLAIN = Output()
 
 
 @lru_cache(maxsize=512)
-def output(accept: str, *, transforms: bool) -> Output:
-    """Choose the representation for an Accept header; `transforms` says whether Table and the like are possible here.
+def output(accept: str, *, transforms: tuple[str, ...]) -> Output:
+    """Choose the representation for an Accept header; `transforms` are the other shapes that are possible here.
 
     Raises StatusError (NotAcceptable) when the client takes nothing the server can send.
     """
@@ -114,7 +117,7 @@ def is_human(user_agent: str) -> bool:
     return user_agent.startswith(("curl", "Wget", "Mozilla/5.0"))
 
 
-def _accept(media_type: str, parameters: dict[str, str], transforms: bool) -> Output | None:
+def _accept(media_type: str, parameters: dict[str, str], transforms: tuple[str, ...]) -> Output | None:
     if parameters.get("stream") not in (None, "", "watch"):
         return None
     if parameters.get("sv") not in (None, "", "v1"):
@@ -123,10 +126,9 @@ def _accept(media_type: str, parameters: dict[str, str], transforms: bool) -> Ou
     if parameters.keys() & {"as", "g", "v"}:
         transform = Transform(parameters.get("as", ""), parameters.get("v", ""))
         known = (
-            transforms
-            and parameters.get("g", "") == _META_GROUP
+            parameters.get("g", "") == _META_GROUP
             and transform.version in ("v1", "v1beta1")
-            and transform.kind in _TRANSFORMS
+            and transform.kind in transforms
         )
         if not known:
             return None

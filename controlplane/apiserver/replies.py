@@ -23,7 +23,7 @@ class _Metadata(msgspec.Struct):
 _metadata_of = msgspec.json.Decoder(_Metadata).decode
 
 
-def output_of(exchange: Exchange, *, transforms: bool = True) -> Output:
+def output_of(exchange: Exchange, *, transforms: tuple[str, ...] = negotiation.TRANSFORMS) -> Output:
     """What the client wants back; raises StatusError (NotAcceptable). Ask before doing anything."""
     return negotiation.output(exchange.headers.get("Accept", ""), transforms=transforms)
 
@@ -50,7 +50,7 @@ def status_reply(exchange: Exchange, error: errors.StatusError) -> Reply:
     """The Status of a failure. Clients that accept nothing we have get JSON all the same."""
     status = error.status
     try:
-        output = negotiation.output(exchange.headers.get("Accept", ""), transforms=True)
+        output = negotiation.output(exchange.headers.get("Accept", ""), transforms=negotiation.TRANSFORMS)
     except errors.StatusError:
         output = negotiation.PLAIN
     sent = reply(exchange, output, codec.encode(status), status.code or 500)

@@ -6,6 +6,8 @@ few hundred bytes of nested aliases otherwise grow to gigabytes (the "billion la
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -18,8 +20,11 @@ class YamlError(ValueError):
     """The body is no YAML, or none that can be JSON."""
 
 
-def to_json(body: bytes) -> bytes:
-    """The first document of a YAML body as JSON; raises :class:`YamlError`."""
+def to_json(body: bytes) -> tuple[bytes, list[str]]:
+    """The first document of a YAML body as JSON, with what strict validation objects to; raises :class:`YamlError`.
+
+    A key that stands twice is seen here only: ``line 8: key "replicas" already set in map``.
+    """
     import yaml  # imported late: bodies are JSON nearly always
 
     loader = yaml.CSafeLoader(body)
@@ -27,16 +32,18 @@ def to_json(body: bytes) -> bytes:
         loader.yaml_implicit_resolvers = _without_times(loader.yaml_implicit_resolvers)
         node = loader.get_node() if loader.check_node() else None
         if node is None:
-            return b"null"
+            return b"null", []
         if _expanded(node, {}) > _MAX_NODES:
             raise YamlError("yaml: document contains excessive aliasing")
+        repeats = list(_repeats(node, set()))
         data = loader.construct_document(node)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise YamlError(f"error converting YAML to JSON: yaml: {_one_line(str(error))}") from error
     finally:
         loader.dispose()
     try:
-        return msgspec.json.encode(_textual(data))
+        # In the order of the keys, in which strict validation then goes through it, as upstream's does.
+        return msgspec.json.encode(_textual(data), order="sorted"), repeats
     except (TypeError, ValueError, RecursionError) as error:
         raise YamlError(f"error converting YAML to JSON: {error}") from error
 
@@ -64,6 +71,26 @@ def _expanded(node: Any, known: dict[int, int]) -> int:
                 size += _expanded(part, known)
     known[id(node)] = size
     return size
+
+
+def _repeats(node: Any, known: set[int]) -> Iterator[str]:
+    """Keys that stand again in their mapping, by the line of the value; those further down come first."""
+    if id(node) in known or not isinstance(node.value, list):
+        return
+    known.add(id(node))
+    keys: set[tuple[str, str]] = set()
+    for child in node.value:
+        if not isinstance(child, tuple):
+            yield from _repeats(child, known)
+            continue
+        key, value = child
+        yield from _repeats(value, known)
+        if not isinstance(key.value, str) or key.tag == "tag:yaml.org,2002:merge":
+            continue
+        if (key.tag, key.value) in keys:
+            shown = json.dumps(key.value) if key.tag == "tag:yaml.org,2002:str" else key.value
+            yield f"line {value.start_mark.line + 1}: key {shown} already set in map"
+        keys.add((key.tag, key.value))
 
 
 def _textual(data: Any) -> Any:

@@ -7,7 +7,7 @@ from api import core_v1 as core
 from api import meta_v1 as meta
 from api.rendering import quote
 from api.validation.pods import validate_binding
-from controlplane.apiserver import bodies, options, replies
+from controlplane.apiserver import bodies, negotiation, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.request import RequestInfo
@@ -21,7 +21,7 @@ _SUCCESS = codec.encode(meta.Status(status="Success", code=201))
 
 async def bind(registry: Registry, environment: Environment, exchange: Exchange) -> Reply:
     """Answer a POST to pods/<name>/binding, or of a Binding to the collection of bindings."""
-    output = replies.output_of(exchange)
+    output = replies.output_of(exchange, transforms=negotiation.METADATA_ONLY)
     wanted = options.write_options(exchange.query, "CreateOptions")
     binding = await bodies.read_struct(exchange, core.Binding, "v1", "Binding", wanted.field_validation)
     info = exchange.info

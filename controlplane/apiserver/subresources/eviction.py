@@ -9,7 +9,7 @@ from api import core_v1 as core
 from api import meta_v1 as meta
 from api import policy_v1 as policy
 from api.selectors import from_struct
-from controlplane.apiserver import bodies, options, replies
+from controlplane.apiserver import bodies, negotiation, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.verbs import create, metadata
@@ -23,7 +23,7 @@ _SUCCESS = codec.encode(meta.Status(status="Success", code=201))
 
 async def evict(registry: Registry, budgets: Registry, environment: Environment, exchange: Exchange) -> Reply:
     """Answer a POST to pods/<name>/eviction."""
-    output = replies.output_of(exchange)
+    output = replies.output_of(exchange, transforms=negotiation.METADATA_ONLY)
     wanted = options.write_options(exchange.query, "CreateOptions")
     eviction = await bodies.read_struct(exchange, policy.Eviction, "policy/v1", "Eviction", wanted.field_validation)
     info = exchange.info

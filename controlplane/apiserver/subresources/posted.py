@@ -6,7 +6,7 @@ from api import authentication_v1 as authentication
 from api import codec
 from api.meta_v1 import Object
 from api.scheme import Resource
-from controlplane.apiserver import bodies, options, replies
+from controlplane.apiserver import bodies, negotiation, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.reviews import Reviews
@@ -17,7 +17,7 @@ from controlplane.apiserver.verbs.environment import Environment
 
 async def review(resource: Resource, reviews: Reviews, exchange: Exchange) -> Reply:
     """Answer a POST to one of the review resources."""
-    output = replies.output_of(exchange)
+    output = replies.output_of(exchange, transforms=negotiation.METADATA_ONLY)
     wanted = options.write_options(exchange.query, "CreateOptions")
     posted: Object = await bodies.read_object(exchange, resource, wanted.field_validation)
     answered = reviews.review(posted, exchange.user, exchange.info.namespace)
@@ -26,7 +26,7 @@ async def review(resource: Resource, reviews: Reviews, exchange: Exchange) -> Re
 
 async def issue_token(registry: Registry, tokens: TokenIssuer, environment: Environment, exchange: Exchange) -> Reply:
     """Answer a POST to serviceaccounts/<name>/token."""
-    output = replies.output_of(exchange)
+    output = replies.output_of(exchange, transforms=negotiation.METADATA_ONLY)
     wanted = options.write_options(exchange.query, "CreateOptions")
     kind = authentication.TokenRequest
     request = await bodies.read_struct(

@@ -41,10 +41,10 @@ async def patch_scale(registry: Registry, environment: Environment, exchange: Ex
     kind = negotiation.patch_type(exchange.headers.get("Content-Type", ""))
     output = replies.output_of(exchange)
     wanted = options.write_options(exchange.query, "PatchOptions")
-    document = read_patch(kind, await exchange.read_body())
+    wish = read_patch(kind, await exchange.read_body(), wanted)
 
     def change(old: Any) -> Any:
-        scale = apply(kind, document, scale_of(old), autoscaling.Scale, exchange, wanted)
+        scale = apply(wish, scale_of(old), autoscaling.Scale, exchange, wanted)
         _check_identity(exchange, scale.metadata)
         return _scaled(old, scale)
 

@@ -6,6 +6,7 @@ is applied anew to the newest object each time somebody else was faster.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -24,17 +25,24 @@ from controlplane.apiserver.verbs.update import WHOLE, Part, change_object
 #: Operations one JSON patch may hold (upstream's limit).
 _MAX_OPERATIONS = 10_000
 
+#: What an operation of a JSON patch is made of.
+_OPERATION = frozenset({"op", "path", "from", "value"})
+
+_JSON_WORDS: dict[type, str] = {
+    dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number", type(None): "null",
+}  # fmt: skip
+
 
 async def patch(registry: Registry, environment: Environment, exchange: Exchange, part: Part = WHOLE) -> Reply:
     """Answer a PATCH of an object or of one of its parts."""
     kind = negotiation.patch_type(exchange.headers.get("Content-Type", ""))
     output = replies.output_of(exchange)
     wanted = options.write_options(exchange.query, "PatchOptions")
-    document = read_patch(kind, await exchange.read_body())
+    wish = read_patch(kind, await exchange.read_body(), wanted)
     namespace = exchange.info.namespace if registry.resource.namespaced else ""
 
     def change(current: Any) -> Any:
-        new = apply(kind, document, current, registry.type, exchange, wanted)
+        new = apply(wish, current, registry.type, exchange, wanted)
         metadata.check_namespace(new.metadata, namespace)
         metadata.check_name(new.metadata, exchange.info.name, namespace)
         metadata.deduplicate_owners(new.metadata, exchange.warn)
@@ -44,15 +52,28 @@ async def patch(registry: Registry, environment: Environment, exchange: Exchange
     return replies.object_reply(exchange, output, served)
 
 
-def read_patch(kind: str, body: bytes) -> Any:
-    """The patch document; raises StatusError (BadRequest, RequestEntityTooLarge) when it is none of its kind."""
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """What a client wishes changed, in one of the three formats, and what strict validation objects to in it."""
+
+    kind: str
+    document: Any
+    objections: list[str]
+
+
+def read_patch(kind: str, body: bytes, wanted: WriteOptions) -> Patch:
+    """The patch in a body; raises StatusError (BadRequest, RequestEntityTooLarge) when it is none of its kind."""
+    operations = kind == negotiation.JSON_PATCH
     try:
-        document = codec.decode_any(body)
+        if wanted.field_validation == options.IGNORE:
+            document, found = codec.decode_any(body), list[str]()
+        else:
+            document, found = codec.decode_any_reporting(body, _OPERATION if operations else frozenset())
     except codec.DecodeError as error:
         raise errors.bad_request(f"error decoding patch: {error}") from None
-    if kind == negotiation.JSON_PATCH:
+    if operations:
         if not isinstance(document, list):
-            word = "object" if isinstance(document, dict) else type(document).__name__
+            word = _JSON_WORDS[type(document)]
             raise errors.bad_request(
                 f"error decoding patch: json: cannot unmarshal {word} into Go value of type []handlers.jsonPatchOp"
             )
@@ -61,40 +82,40 @@ def read_patch(kind: str, body: bytes) -> Any:
                 f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(document)}"
             )
     elif not isinstance(document, dict):
-        word = "array" if isinstance(document, list) else type(document).__name__
+        word = _JSON_WORDS[type(document)]
         raise errors.bad_request(
             f"error decoding patch: json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
         )
-    return document
+    return Patch(kind, document, [f"json patch {text}" for text in found] if operations else found)
 
 
-def apply(kind: str, document: Any, current: Any, into: type[Any], exchange: Exchange, wanted: WriteOptions) -> Any:
+def apply(wish: Patch, current: Any, into: type[Any], exchange: Exchange, wanted: WriteOptions) -> Any:
     """The patched object, decoded and defaulted; raises StatusError (BadRequest, Invalid)."""
     before = codec.to_builtins(current)
     try:
-        if kind == negotiation.JSON_PATCH:
-            after = patches.json_patch(before, document)
-        elif kind == negotiation.MERGE_PATCH:
-            after = patches.merge_patch(before, document)
+        if wish.kind == negotiation.JSON_PATCH:
+            after = patches.json_patch(before, wish.document)
+        elif wish.kind == negotiation.MERGE_PATCH:
+            after = patches.merge_patch(before, wish.document)
         else:
-            after = patches.strategic_merge_patch(before, document, into)
+            after = patches.strategic_merge_patch(before, wish.document, into)
     except patches.PatchError as error:
         raise _refused(error) from None
-    return _decoded(after, into, exchange, wanted)
+    return _decoded(after, wish.objections, into, exchange, wanted)
 
 
-def _decoded(after: Any, into: type[Any], exchange: Exchange, wanted: WriteOptions) -> Any:
+def _decoded(after: Any, objections: list[str], into: type[Any], exchange: Exchange, wanted: WriteOptions) -> Any:
     try:
         raw = msgspec.json.encode(after)
         if wanted.field_validation == options.IGNORE:
             obj = codec.decode(raw, into)
         else:
             obj, reports = codec.decode_reporting(raw, into)
-            if reports:
-                if wanted.field_validation == options.STRICT:
-                    raise _invalid(raw, f"strict decoding error: {', '.join(reports)}")
-                for text in reports:
-                    exchange.warn(text)
+            reports = objections + reports
+            if reports and wanted.field_validation == options.STRICT:
+                raise _invalid(raw, f"strict decoding error: {', '.join(reports)}")
+            for text in reports:
+                exchange.warn(text)
     except codec.DecodeError as error:
         raise _invalid(raw, str(error)) from None
     blank = into()

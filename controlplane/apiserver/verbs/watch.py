@@ -55,8 +55,9 @@ async def watch(registry: Registry, fanout: Fanout, exchange: Exchange, *, by_pa
     try:
         if wanted.send_initial_events:
             watcher.start_with_all(mark_end=wanted.allow_watch_bookmarks)
-        else:
+        elif revision:
             watcher.start_after(revision)
+        # Else the client wants neither what there is nor what was: the watcher stands at the end of history.
     except TooOld as error:
         stream.write(tabular.error_event(errors.expired(str(error))))
         stream.finish()

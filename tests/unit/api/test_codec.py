@@ -15,6 +15,7 @@ from api.codec import (
     DecodeError,
     decode,
     decode_any,
+    decode_any_reporting,
     decode_reporting,
     deepcopy,
     encode,
@@ -272,6 +273,43 @@ def test_reports_duplicate_fields_and_keeps_the_last() -> None:
     pod, objections = decode_reporting(raw, core.Pod)
     assert pod.spec.node_name == "b"
     assert objections == ['duplicate field "spec.nodeName"', 'duplicate field "metadata.labels.x"']
+
+
+def test_objections_come_in_the_order_of_the_text_and_from_every_repeat() -> None:
+    raw = (
+        b'{"spec":{"foo":1,"replicas":2,"replicas":3,"template":{"spec":{"bar":1}},'
+        b'"template":{"spec":{"restartPolicy":"Always","restartPolicy":"Always"}},"foo":2},"baz":1}'
+    )
+    deployment, objections = decode_reporting(raw, apps.Deployment)
+    assert deployment.spec.replicas == 3
+    assert objections == [
+        'unknown field "spec.foo"',
+        'duplicate field "spec.replicas"',
+        'unknown field "spec.template.spec.bar"',
+        'duplicate field "spec.template"',
+        'duplicate field "spec.template.spec.restartPolicy"',
+        'unknown field "baz"',
+    ]
+
+
+def test_no_more_than_a_hundred_objections() -> None:
+    raw = b"{%b}" % b",".join(b'"x%d":1' % number for number in range(200))
+    assert len(decode_reporting(raw, core.Pod)[1]) == 100
+
+
+def test_documents_without_a_type_are_searched_for_repeats() -> None:
+    raw = b'{"a":{"b":[{"c":1,"c":2}],"b":[]},"a":null}'
+    document, objections = decode_any_reporting(raw)
+    assert document == {"a": None}
+    assert objections == ['duplicate field "a.b[0].c"', 'duplicate field "a.b"', 'duplicate field "a"']
+
+
+def test_lists_are_held_to_the_fields_their_objects_may_have() -> None:
+    names = frozenset({"op", "value"})
+    assert decode_any_reporting(b'[{"op":"a","value":{"x":1}},1]', names)[1] == []
+    raw = b'[{"op":"a"},{"op":"a","zz":1,"op":"b","value":{"x":1,"x":2}}]'
+    objections = decode_any_reporting(raw, names)[1]
+    assert objections == ['unknown field "[1].zz"', 'duplicate field "[1].op"', 'duplicate field "[1].value.x"']
 
 
 def test_escaped_quotes_do_not_hide_duplicates() -> None:

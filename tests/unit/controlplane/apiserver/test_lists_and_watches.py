@@ -170,6 +170,15 @@ async def test_objects_enter_and_leave_the_view_of_a_selector(api: Harness) -> N
     await watching.stop()
 
 
+async def test_a_watch_that_wants_nothing_of_before_begins_now(api: Harness) -> None:
+    await make(api, "a")
+    watching = await api.watch(f"{MAPS}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan")
+    await make(api, "b")
+    (event,) = await watching.events(1)
+    assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "b")
+    await watching.stop()
+
+
 @pytest.mark.parametrize(
     "target",
     [

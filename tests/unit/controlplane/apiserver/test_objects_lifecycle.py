@@ -236,6 +236,60 @@ async def test_unknown_fields_are_reported_as_asked(api: Harness, mode: str, sta
         )
 
 
+async def test_repeated_keys_of_yaml_are_reported_by_line(api: Harness) -> None:
+    body = b"kind: ConfigMap\nmetadata:\n  name: a\nzz: 1\ndata:\n  x: '1'\n  x: '2'\ndta: 1\ndata:\n  x: '3'\n"
+    strict = await api.request("POST", f"{MAPS}?fieldValidation=Strict", body, content_type="application/yaml")
+    assert (strict.status, strict["message"]) == (
+        400,
+        'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal errors:\n'
+        '  line 7: key "x" already set in map\n  line 10: key "data" already set in map, '
+        'unknown field "dta", unknown field "zz"',
+    )
+    warned = await api.request("POST", MAPS, body, content_type="application/yaml")
+    assert (warned.status, warned["data"]) == (201, {"x": "3"})
+    assert warned.warnings == [
+        'line 7: key "x" already set in map',
+        'line 10: key "data" already set in map',
+        'unknown field "dta"',
+        'unknown field "zz"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "body", "objections"),
+    [
+        ("merge", b'{"data":{"x":"1","x":"2"},"zz":1}', ['duplicate field "data.x"', 'unknown field "zz"']),
+        ("strategic-merge", b'{"data":{"x":"1"},"data":{"x":"2"}}', ['duplicate field "data"']),
+        (
+            "json",
+            b'[{"op":"add","op":"add","path":"/data","value":{"x":"2"},"foo":1}]',
+            ['json patch duplicate field "[0].op"', 'json patch unknown field "[0].foo"'],
+        ),
+    ],
+)
+async def test_patches_are_held_to_field_validation(
+    api: Harness, form: str, body: bytes, objections: list[str]
+) -> None:
+    await api.create(MAPS, config_map("a"))
+    content_type = f"application/{form}-patch+json"
+    strict = await api.request("PATCH", f"{MAPS}/a?fieldValidation=Strict", body, content_type=content_type)
+    strict.refused(422, "Invalid")
+    assert strict["message"].endswith(f": strict decoding error: {', '.join(objections)}")
+    ignored = await api.request("PATCH", f"{MAPS}/a?fieldValidation=Ignore", body, content_type=content_type)
+    assert (ignored.ok["data"], ignored.warnings) == ({"x": "2"}, [])
+    warned = await api.request("PATCH", f"{MAPS}/a", body, content_type=content_type)
+    assert (warned.ok["data"], warned.warnings) == ({"x": "2"}, objections)
+
+
+async def test_what_is_answered_only_has_no_table(api: Harness) -> None:
+    review = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    headers = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    (await api.request("POST", path, review, headers=headers)).refused(406, "NotAcceptable")
+    headers["Accept"] += ",application/json"
+    assert (await api.request("POST", path, review, headers=headers))["kind"] == "SelfSubjectAccessReview"
+
+
 async def test_yaml_in_and_out(api: Harness) -> None:
     body = b'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  when: 2024-01-01\n  x: "1"\n'
     answer = await api.request(

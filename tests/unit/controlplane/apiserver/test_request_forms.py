@@ -102,7 +102,7 @@ TABLE = Transform("Table", "v1")
     ],
 )
 def test_accept(accept: str, output: Output) -> None:
-    assert negotiation.output(accept, transforms=True) == output
+    assert negotiation.output(accept, transforms=negotiation.TRANSFORMS) == output
 
 
 def test_a_watch_without_a_version_asks_for_initial_events() -> None:
