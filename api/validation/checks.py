@@ -66,6 +66,18 @@ def required_segment(value: str, path: str, out: FieldErrors) -> None:
         complain(out, path, value, names.path_segment(value))
 
 
+def domain_prefixed_path(value: str, path: str, out: FieldErrors) -> None:
+    """Who something belongs to, such as a controller: `example.com/name`."""
+    domain, slash, rest = value.partition("/")
+    if not value:
+        out.append(required(path))
+    elif not (domain and slash and rest):
+        out.append(invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")'))
+    else:
+        complain(out, path, domain, names.dns1123_subdomain(domain))
+        complain(out, path, rest, names.http_path(rest))
+
+
 def dns_label(value: str, path: str, out: FieldErrors) -> None:
     if bad := names.dns1123_label(value):
         complain(out, path, value, bad)

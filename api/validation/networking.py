@@ -20,6 +20,7 @@ from api.validation.checks import (
     complain,
     dns_label,
     dns_subdomain,
+    domain_prefixed_path,
     immutable,
     one_of,
     port_or_name,
@@ -222,15 +223,7 @@ def validate_ingress_class(ingress_class: networking.IngressClass, out: FieldErr
     controller, where = ingress_class.spec.controller, "spec.controller"
     if len(controller) > _CONTROLLER_LIMIT:
         out.append(invalid(where, controller, names.max_length_error(_CONTROLLER_LIMIT)))
-    domain, slash, rest = controller.partition("/")
-    if not controller:
-        out.append(required(where))
-    elif not (domain and slash and rest):
-        detail = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        out.append(invalid(where, controller, detail))
-    else:
-        complain(out, where, domain, names.dns1123_subdomain(domain))
-        complain(out, where, rest, names.http_path(rest))
+    domain_prefixed_path(controller, where, out)
     if ingress_class.spec.parameters is not None:
         _validate_parameters(ingress_class.spec.parameters, "spec.parameters", out)
 

@@ -475,7 +475,7 @@ def test_endpoint_slices():
 
 
 def test_jobs_restart_on_failure_at_most():
-    job = make("batch/v1", "Job", spec={"selector": SELECTOR, "template": TEMPLATE})
+    job = make("batch/v1", "Job", spec={"manualSelector": True, "selector": SELECTOR, "template": TEMPLATE})
     assert texts(validate_create(job)) == [
         'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'
     ]
