@@ -14,6 +14,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
 from agent.pods.patching import status_patch
 from agent.pods.phases import TERMINAL
 from api import core_v1 as core
@@ -131,7 +133,8 @@ class StatusManager:
         meta = target.metadata
         wanted = entry.wanted
         try:
-            if wanted is not None and (patch := status_patch(meta.uid, target.status, wanted)) is not None:
+            told = _told(target.status, wanted) if wanted is not None else None
+            if told is not None and (patch := status_patch(meta.uid, target.status, told)) is not None:
                 answer = await self._client.patch(core.Pod, meta.name, patch, meta.namespace, subresource="status")
                 self._learn(entry, answer)
             if entry.finished and _deletable(entry):
@@ -161,6 +164,21 @@ class StatusManager:
                 return True
             raise
         return current.metadata.uid != target.metadata.uid
+
+
+def _told(known: core.PodStatus, wanted: core.PodStatus) -> core.PodStatus:
+    """What others may be told of `wanted` by now: a pod has not ended while a container of it runs.
+
+    Whoever waits for its end, to start its successor or to give its place away, counts on what it held being free.
+    """
+    if wanted.phase not in TERMINAL or known.phase in TERMINAL or not _runs(wanted):
+        return wanted
+    return msgspec.structs.replace(wanted, phase=known.phase, reason=known.reason, message=known.message)
+
+
+def _runs(status: core.PodStatus) -> bool:
+    lists = (status.init_container_statuses, status.container_statuses, status.ephemeral_container_statuses)
+    return any(one.state.running is not None for statuses in lists for one in statuses)
 
 
 def _newer(one: core.Pod, other: core.Pod) -> bool:

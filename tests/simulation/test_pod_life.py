@@ -150,6 +150,36 @@ async def test_a_pod_that_is_active_for_too_long_is_ended() -> None:
         await node.until(lambda: not node.containers("web", running=True), 60)
 
 
+async def test_a_pod_has_not_ended_while_a_container_of_it_runs() -> None:
+    async with Simulation() as node:
+        node.fake.service.programs = lambda config: Program(obeys_after=None)
+        await node.create("web", activeDeadlineSeconds=60, terminationGracePeriodSeconds=30)
+        await node.until(lambda: node.is_ready("web"), 30)
+        await node.until(lambda: not node.is_ready("web"), 90)
+        while node.containers("web", running=True):
+            assert _phase(node, "web") == "Running"
+            await node.wait(1)
+        await node.until(lambda: _phase(node, "web") == "Failed", 30)
+        pod = node.pod("web")
+        assert pod is not None and pod.status.reason == "DeadlineExceeded"
+
+
+async def test_a_failed_init_container_ends_the_pod_once_its_sidecar_is_gone() -> None:
+    def program(config: object) -> Program:
+        name = config.metadata.name  # type: ignore[attr-defined]
+        return Program(runs_for=5.0, exit_code=1) if name == "init" else Program(obeys_after=10.0)
+
+    async with Simulation() as node:
+        node.fake.service.programs = program
+        init = [{"name": "side", "image": "img", "restartPolicy": "Always"}, {"name": "init", "image": "img"}]
+        await node.create("web", initContainers=init, restartPolicy="Never")
+        await node.until(lambda: len(node.containers("web")) == 2, 30)
+        while node.containers("web", running=True):
+            assert _phase(node, "web") == "Pending"
+            await node.wait(1)
+        await node.until(lambda: _phase(node, "web") == "Failed", 30)
+
+
 async def test_a_pod_the_node_has_no_room_for_is_refused_once_and_for_all() -> None:
     async with Simulation() as node:
         big = {"containers": [{"name": "app", "image": "img", "resources": {"requests": {"cpu": "3"}}}]}
