@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from agent.pods import restarts
 from agent.pods.conditions import RESTARTING, conditions
 from agent.pods.containers import (
@@ -23,6 +25,9 @@ from api.codec import deepcopy
 from api.pod_resources import compute_qos_class
 from api.pods import condition_is_true, is_static
 from api.times import Time
+
+MOST_MESSAGE_BYTES = 12 * 1024
+"""Of all termination messages of a pod (API documentation of `terminationMessagePath`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ def pod_status(
 
     if facts.terminal and in_place:
         _account_for_all(status.container_statuses)
+    _limit_messages(status)
     _decide_phase(pod, status, before, facts, in_place)
     fresh, _, _ = sandbox_verdict(pod, runtime)
     status.conditions = conditions(
@@ -151,6 +157,17 @@ def _account_for_all(statuses: list[core.ContainerStatus]) -> None:
         if status.state.terminated is None:
             status.state = lost_state(STATUS_UNKNOWN, LOST_WHEN_TERMINATED)
             status.started = status.ready = False
+
+
+def _limit_messages(status: core.PodStatus) -> None:
+    """A pod's containers share the room for their termination messages, in equal parts."""
+    every = [*status.init_container_statuses, *status.container_statuses, *status.ephemeral_container_statuses]
+    most = MOST_MESSAGE_BYTES // len(every) if every else 0
+    for one in every:
+        for state in (one.state, one.last_state):
+            ended = state.terminated
+            if ended is not None and len(data := ended.message.encode()) > most:
+                state.terminated = msgspec.structs.replace(ended, message=data[:most].decode(errors="ignore"))
 
 
 def _addresses(

@@ -14,6 +14,9 @@ from api.pod_resources import compute_qos_class
 from api.times import Time
 from controlplane.apiserver.registry.strategy import Strategy, Write, reset_metadata_for_status
 
+LEAST_GRACE_PERIOD = 1
+"""Seconds: what a negative period counts as."""
+
 _GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
@@ -25,6 +28,7 @@ class PodStrategy(Strategy):
     def prepare_create(self, obj: Any, write: Write) -> None:
         pod: core.Pod = obj
         pod.metadata.generation = 1
+        _mend_grace_period(pod.spec)
         pod.status = core.PodStatus(phase="Pending", qos_class=compute_qos_class(pod.spec))
         if pod.spec.scheduling_gates:
             pod.status.conditions.append(
@@ -37,6 +41,10 @@ class PodStrategy(Strategy):
                 )
             )
         _merge_label_keys(pod)
+
+    def prepare_update(self, new: Any, old: Any, write: Write) -> None:
+        _mend_grace_period(new.spec)
+        super().prepare_update(new, old, write)
 
     def warn_create(self, obj: Any, write: Write) -> None:
         pod: core.Pod = obj
@@ -61,9 +69,8 @@ class PodStrategy(Strategy):
         pod: core.Pod = obj
         if not pod.spec.node_name or pods.is_terminal(pod):
             return 0  # nothing runs anywhere
-        if requested is not None:
-            return requested
-        return pod.spec.termination_grace_period_seconds or 0
+        period = pod.spec.termination_grace_period_seconds if requested is None else requested
+        return LEAST_GRACE_PERIOD if period is not None and period < 0 else period or 0
 
     def prepare_ephemeral(self, new: Any, old: Any, write: Write) -> None:
         """The half of `pods/ephemeralcontainers`: that list, nothing else."""
@@ -72,6 +79,12 @@ class PodStrategy(Strategy):
         new.status = old.status
         reset_metadata_for_status(new.metadata, old.metadata)
         self.count_generation(new, old)
+
+
+def _mend_grace_period(spec: core.PodSpec) -> None:
+    """Less than no time at all has always been taken for a second."""
+    if spec.termination_grace_period_seconds is not None and spec.termination_grace_period_seconds < 0:
+        spec.termination_grace_period_seconds = LEAST_GRACE_PERIOD
 
 
 def _keep_observed_generations(new: core.PodStatus, old: core.PodStatus) -> None:

@@ -37,8 +37,27 @@ async def evict(registry: Registry, budgets: Registry, environment: Environment,
     pod: core.Pod = registry.decode(registry.find(info.namespace, info.name))
     if _counts(pod):
         await _spend(budgets, environment, pod, dry_run=bool(deletion.dry_run))
-    await delete_object(registry, environment, exchange, info.namespace, info.name, deletion)
+
+    def mark(evicted: core.Pod) -> None:
+        _tell(evicted, environment)
+
+    await delete_object(registry, environment, exchange, info.namespace, info.name, deletion, mark)
     return replies.reply(exchange, output, _SUCCESS, 201)
+
+
+def _tell(pod: core.Pod, environment: Environment) -> None:
+    """Let whoever made the pod see that its end is not its own fault (KEP-3329)."""
+    pods.set_condition(
+        pod.status.conditions,
+        core.PodCondition(
+            type="DisruptionTarget",
+            observed_generation=pod.metadata.generation,
+            status="True",
+            reason="EvictionByEvictionAPI",
+            message="Eviction API: evicting",
+            last_transition_time=environment.stamp(),
+        ),
+    )
 
 
 def _counts(pod: core.Pod) -> bool:

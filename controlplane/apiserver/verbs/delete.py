@@ -8,6 +8,7 @@ here it only becomes a finalizer (source: k8s.io/apiserver, registry.Store.Delet
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,8 +86,12 @@ async def delete_object(
     namespace: str,
     name: str,
     wanted: meta.DeleteOptions,
+    mark: Callable[[Any], None] | None = None,
 ) -> Outcome:
-    """Delete one object; raises StatusError (NotFound, Conflict, and whatever admission raises)."""
+    """Delete one object; raises StatusError (NotFound, Conflict, and whatever admission raises).
+
+    `mark` changes an object that is to stay for a while, in the same write that marks it as being deleted.
+    """
     if not registry.resource.namespaced:
         namespace = ""
     dry_run = bool(wanted.dry_run)
@@ -95,6 +100,8 @@ async def delete_object(
         obj = registry.decode(entry)
         check_preconditions(registry, obj, wanted)
         await environment.admit(OPERATION, exchange, registry, None, obj, dry_run=dry_run)
+        if mark is not None:
+            mark(obj)
         step = plan(registry, obj, wanted, environment.now())
         uid = obj.metadata.uid
         try:

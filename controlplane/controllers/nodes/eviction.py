@@ -117,6 +117,7 @@ class TaintEvictionController:
             if get_condition(pod.status.conditions, DISRUPTION_TARGET) is None:
                 condition = core.PodCondition(
                     type=DISRUPTION_TARGET,
+                    observed_generation=data.generation,
                     status="True",
                     reason="DeletionByTaintManager",
                     message="Taint manager: deleting due to NoExecute taint",

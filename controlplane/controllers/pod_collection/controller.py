@@ -82,14 +82,15 @@ class PodCollector:
             # Nobody else will ever say that it is over, and finalizers may keep it for a while.
             status: dict[str, object] = {"phase": "Failed"}
             if removal.orphaned:
-                status["conditions"] = [codec.to_builtins(self._node_gone())]
+                status["conditions"] = [codec.to_builtins(self._node_gone(data.generation))]
             change = {"metadata": {"uid": data.uid}, "status": status}
             await self._client.patch(core.Pod, data.name, change, data.namespace, subresource="status")
         await self._client.delete(core.Pod, data.name, data.namespace, uid=data.uid, grace_period=0)
 
-    def _node_gone(self) -> core.PodCondition:
+    def _node_gone(self, generation: int) -> core.PodCondition:
         return core.PodCondition(
             type="DisruptionTarget",
+            observed_generation=generation,
             status="True",
             reason="DeletionByPodGC",
             message="PodGC: node no longer exists",

@@ -123,6 +123,15 @@ class TestContainerStatuses:
         )
         assert (status.restart_count, status.ready, status.started) == (2, True, True)
 
+    def test_share_the_room_for_last_words(self) -> None:
+        words = "ä" * 2000
+        parts = [exited(name, 1, message=words) for name in "abcd"]
+        statuses = tell(pod("a", "b", "c", "d", restart="Never"), seen(*parts)).container_statuses
+        ends = [one.state.terminated for one in statuses]
+        assert [len(end.message.encode()) for end in ends if end is not None] == [3072] * 4
+        (alone,) = tell(pod("a", restart="Never"), seen(exited("a", 1, message=words))).container_statuses
+        assert alone.state.terminated is not None and alone.state.terminated.message == words
+
     def test_of_ended_containers_give_reason_code_and_message(self) -> None:
         (status,) = tell(pod("a", restart="Never"), seen(exited("a", 3, message="last words"))).container_statuses
         ended = status.state.terminated

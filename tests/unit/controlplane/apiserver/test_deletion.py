@@ -74,6 +74,18 @@ async def test_a_negative_grace_period_is_one_second(api: Harness) -> None:
     assert (await api.delete(f"{PODS}/p?gracePeriodSeconds=-5")).ok["metadata"]["deletionGracePeriodSeconds"] == 1
 
 
+async def test_a_pod_whose_own_grace_period_is_negative_has_one_of_a_second(api: Harness) -> None:
+    pod = await bound_pod(api, "p", terminationGracePeriodSeconds=-1)
+    assert pod["spec"]["terminationGracePeriodSeconds"] == 1
+    pod["spec"]["terminationGracePeriodSeconds"] = -1
+    updated = (await api.update(f"{PODS}/p", pod)).ok
+    assert (updated["spec"], updated["metadata"]["generation"]) == (
+        pod["spec"] | {"terminationGracePeriodSeconds": 1},
+        1,
+    )
+    assert (await api.delete(f"{PODS}/p")).ok["metadata"]["deletionGracePeriodSeconds"] == 1
+
+
 async def test_finalizers_hold_an_object_until_the_last_is_taken(api: Harness) -> None:
     body = config_map("a")
     body["metadata"]["finalizers"] = ["example.com/one", "example.com/two"]

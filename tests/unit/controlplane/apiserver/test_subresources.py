@@ -98,7 +98,11 @@ async def test_an_eviction_asks_the_budget(api: Harness) -> None:
     status = {"status": {"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 0}}
     (await api.patch(f"{budgets}/b/status", status)).ok  # noqa: B018
     assert (await api.create(f"{PODS}/p/eviction", eviction)).status == 201
-    assert (await api.get(f"{PODS}/p")).ok["metadata"]["deletionGracePeriodSeconds"] == 1
+    evicted = (await api.get(f"{PODS}/p")).ok
+    assert evicted["metadata"]["deletionGracePeriodSeconds"] == 1
+    told = {one["type"]: one for one in evicted["status"]["conditions"]}["DisruptionTarget"]
+    assert (told["status"], told["observedGeneration"]) == ("True", 1)
+    assert (told["reason"], told["message"]) == ("EvictionByEvictionAPI", "Eviction API: evicting")
     spent = (await api.get(f"{budgets}/b")).ok["status"]
     assert spent["disruptionsAllowed"] == 0
     assert list(spent["disruptedPods"]) == ["p"]

@@ -84,6 +84,7 @@ def _exists(server: FakeApiServer, name: str) -> bool:
 async def test_the_pods_of_a_node_that_is_gone_fail_and_go(server: FakeApiServer) -> None:
     held = _pod("held", "ghost")
     held.metadata.finalizers = ["example.com/wait"]
+    held.metadata.generation = 3
     report(held, "Running", True, NOW)
     server.put(held)
     server.put(_pod("plain", "ghost"))
@@ -98,6 +99,7 @@ async def test_the_pods_of_a_node_that_is_gone_fail_and_go(server: FakeApiServer
         target = get_condition(marked.status.conditions, "DisruptionTarget")
         assert target is not None
         assert (target.reason, target.message) == ("DeletionByPodGC", "PodGC: node no longer exists")
+        assert target.observed_generation == 3
 
 
 async def test_a_node_that_only_the_server_knows_is_no_ghost(server: FakeApiServer) -> None:

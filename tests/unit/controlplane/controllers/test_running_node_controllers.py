@@ -81,6 +81,7 @@ async def test_a_silent_node_loses_its_pods_in_the_end(server: FakeApiServer) ->
             "DeletionByTaintManager",
             "Taint manager: deleting due to NoExecute taint",
         )
+        assert target.observed_generation == 1
         assert _pods(server)["agent"].metadata.deletion_timestamp is None
     assert ("NodeNotReady", "Node n1 status is now: NodeNotReady") in events(server, "n1")
     assert ("RegisteredNode", "Node n1 event: Registered Node n1 in Controller") in events(server, "n1")
