@@ -108,13 +108,11 @@ class MessageStream:
 
     async def settle(self) -> None:
         """Say goodbye, and wait for the client to do so if all was said."""
-        try:
-            if self._finished:
-                await self._socket.close()
-        finally:
-            self._listening.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._listening
+        self._listening.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._listening  # aiohttp does not wait for the client's goodbye while somebody else reads
+        if self._finished:
+            await self._socket.close()
 
     async def _listen(self) -> None:
         """Answer pings; a client that says goodbye ends the connection, and with it the exchange."""

@@ -18,7 +18,7 @@ from controlplane.apiserver.exchange import Exchange, Form, Reply
 from controlplane.apiserver.http import HttpServer
 from controlplane.apiserver.messages import frame
 from tests.unit.controlplane.apiserver.server_harness import Harness, admin_certificate, start
-from tests.unit.controlplane.apiserver.test_node_streams import PODS, FakeKubelet, kubelet
+from tests.unit.controlplane.apiserver.test_node_streams import PODS, FakeKubelet, converse, kubelet
 
 __all__ = ["kubelet"]
 CONFIG_MAPS = "/api/v1/namespaces/test/configmaps"
@@ -123,6 +123,27 @@ async def test_logs(api: Harness, kubelet: FakeKubelet, offered: tuple[str, ...]
         assert data[0] == b""
         assert b"".join(data) == b"hello\n"
         assert socket.close_code == 1000
+
+
+async def test_the_end_of_a_log_waits_for_the_clients_goodbye(api: Harness, kubelet: FakeKubelet) -> None:
+    """A client that is slow to answer would take a connection that is gone by then for a log that is not whole."""
+    lines = (
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        f"Sec-WebSocket-Key: {'A' * 22}==",
+    )
+    head, reader, writer = await converse(api, f"{PODS}/p/log?follow=true", *lines, method="GET")
+    assert b" 101 " in head
+    said = frame(Form.BINARY, b"") + frame(Form.BINARY, b"hello\n") + bytes.fromhex("880203e8")
+    assert await asyncio.wait_for(reader.readexactly(len(said)), 5) == said
+    rest = asyncio.ensure_future(reader.read())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not rest.done()
+    writer.write(bytes.fromhex("888200000000") + b"\x03\xe8")
+    assert await asyncio.wait_for(rest, 5) == b""
+    writer.close()
 
 
 async def test_what_cannot_be_is_refused_before_the_upgrade(api: Harness, kubelet: FakeKubelet) -> None:
