@@ -206,7 +206,7 @@ class Agent:
             near.recorder,
             near.clock,
             group,
-            lambda uid: workers.poke(uid),
+            lambda uid: workers.judged(uid),
             host_ips=self.reporter.ips,
             rng=near.rng,
         )

@@ -128,6 +128,17 @@ class PodWorker:
         """Something may have changed: look again."""
         self._wake.set()
 
+    def judged(self) -> None:
+        """A probe has reached another verdict.
+
+        It is told at once and not after the pass that is under way, which may last a whole grace period: a pod that
+        drains is to get no more traffic.
+        """
+        self._wake.set()
+        runtime = self.memory.runtime
+        if self._pass is not None and runtime is not None and self.state is not State.TERMINATED:
+            self._syncer.report(self.pod, self.memory, runtime, failure=self._failure)
+
     def refresh_volumes(self) -> None:
         """Objects the pod's volumes are made of have changed."""
         self._refresh = True

@@ -88,6 +88,11 @@ class PodWorkers:
         for worker in self._workers.values():
             worker.poke()
 
+    def judged(self, uid: str) -> None:
+        """A probe of the pod's has reached another verdict."""
+        if (worker := self._workers.get(uid)) is not None:
+            worker.judged()
+
     def refresh_volumes(self, uid: str) -> None:
         if (worker := self._workers.get(uid)) is not None:
             worker.refresh_volumes()

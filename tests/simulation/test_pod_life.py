@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from api import core_v1 as core
 from cri.fake import Program
+from proto import cri_pb2 as cri
 from tests.simulation.node_simulation import Simulation
 
 
@@ -138,6 +139,19 @@ async def test_a_shorter_grace_period_cuts_a_deletion_short() -> None:
         assert not node.is_gone("web")
         await node.delete("web", 5)
         await node.until(lambda: node.is_gone("web"), 10)
+
+
+async def test_a_pod_that_drains_is_told_to_be_no_longer_ready_at_once() -> None:
+    async with Simulation() as node:
+        node.fake.service.programs = lambda config: Program(obeys_after=20)
+        probe = {"exec": {"command": ["check"]}, "periodSeconds": 1, "failureThreshold": 1}
+        main = {"name": "app", "image": "img", "readinessProbe": probe}
+        await node.create("web", containers=[main], terminationGracePeriodSeconds=60)
+        await node.until(lambda: node.is_ready("web"), 30)
+        await node.delete("web")
+        node.fake.service.exec_handler = lambda container, command: cri.ExecSyncResponse(exit_code=1)
+        await node.until(lambda: not node.is_ready("web"), 5)
+        assert node.containers("web", running=True)
 
 
 async def test_a_pod_that_is_active_for_too_long_is_ended() -> None:
