@@ -48,7 +48,7 @@ class ObservedContainer:
     exit_code: int = 0
     reason: str = ""
     message: str = ""
-    """The termination message if the container wrote one, else what the runtime says."""
+    """What the runtime says of the end, and the termination message if the container wrote one."""
     image: str = ""
     image_ref: str = ""
     """What the API calls imageID."""

@@ -66,7 +66,7 @@ def listed_container(one: cri.Container) -> ObservedContainer:
 
 
 def observed_container(listed: cri.Container, status: cri.ContainerStatus, message: str) -> ObservedContainer:
-    """From a status; `message` is the termination message, which beats the runtime's own."""
+    """From a status; `message` is the termination message, which follows what the runtime has to say."""
     user = None
     if status.HasField("user") and status.user.HasField("linux"):
         linux = status.user.linux
@@ -82,7 +82,7 @@ def observed_container(listed: cri.Container, status: cri.ContainerStatus, messa
         finished_at=status.finished_at / _SECOND,
         exit_code=status.exit_code,
         reason=status.reason,
-        message=message or status.message,
+        message=": ".join(part for part in (status.message, message) if part),
         image=status.image.user_specified_image or status.image.image,
         image_ref=status.image_ref or listed.image_ref,
         hash=status.annotations.get(HASH, ""),

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from agent.runtime.logs import remove_container_logs, remove_pod_logs
+from agent.runtime.observing import observed_container
 from agent.runtime.termination import log_tail, termination_message
+from proto import cri_pb2 as cri
 
 STAMP = "2026-01-01T00:00:00.000000000Z"
 
@@ -63,3 +65,11 @@ def test_removing_logs_takes_rotated_ones_along_and_no_others(tmp_path: Path) ->
     assert not folder.parent.exists()
     with pytest.raises(ValueError, match="not below"):
         remove_pod_logs(tmp_path, tmp_path.parent)
+
+
+def test_they_follow_what_the_runtime_says_of_the_end() -> None:
+    status = cri.ContainerStatus(state=cri.CONTAINER_EXITED, message="killed by the node")
+    assert observed_container(cri.Container(), status, "that was it").message == "killed by the node: that was it"
+    assert observed_container(cri.Container(), status, "").message == "killed by the node"
+    status.message = ""
+    assert observed_container(cri.Container(), status, "that was it").message == "that was it"
