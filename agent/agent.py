@@ -210,7 +210,7 @@ class Agent:
             host_ips=self.reporter.ips,
             rng=near.rng,
         )
-        hooks = Hooks(near.runtime, near.clock)
+        hooks = Hooks(near.runtime, near.recorder, near.clock)
         killer = Killer(near.runtime, hooks, near.recorder, near.clock)
         world = World(
             clock=near.clock,

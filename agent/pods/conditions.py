@@ -5,6 +5,7 @@ What others put into a pod's conditions (readiness gates, disruption targets) pa
 
 from __future__ import annotations
 
+from agent.pods.go_text import listed
 from agent.pods.phases import FAILED, SUCCEEDED
 from api import core_v1 as core
 from api.pods import is_restartable_init
@@ -65,10 +66,6 @@ def _condition(kind: str, status: bool, reason: str = "", message: str = "") -> 
     return core.PodCondition(type=kind, status=TRUE if status else FALSE, reason=reason, message=message)
 
 
-def _listed(names: list[str]) -> str:
-    return f"[{' '.join(names)}]"
-
-
 def _containers_ready(pod: core.Pod, phase: str, known: list[core.ContainerStatus]) -> core.PodCondition:
     by_name = {one.name: one for one in known}
     expected = [one.name for one in pod.spec.init_containers if is_restartable_init(one)]
@@ -81,9 +78,9 @@ def _containers_ready(pod: core.Pod, phase: str, known: list[core.ContainerStatu
         return _condition(CONTAINERS_READY, False, "PodFailed")
     parts = []
     if unknown:
-        parts.append(f"containers with unknown status: {_listed(unknown)}")
+        parts.append(f"containers with unknown status: {listed(unknown)}")
     if unready:
-        parts.append(f"containers with unready status: {_listed(unready)}")
+        parts.append(f"containers with unready status: {listed(unready)}")
     if parts:
         return _condition(CONTAINERS_READY, False, "ContainersNotReady", ", ".join(parts))
     return _condition(CONTAINERS_READY, True)
@@ -123,9 +120,9 @@ def _initialized(
         return _condition(INITIALIZED, True)
     parts = []
     if unknown:
-        parts.append(f"containers with unknown status: {_listed(unknown)}")
+        parts.append(f"containers with unknown status: {listed(unknown)}")
     if incomplete:
-        parts.append(f"containers with incomplete status: {_listed(incomplete)}")
+        parts.append(f"containers with incomplete status: {listed(incomplete)}")
     if parts:
         return _condition(INITIALIZED, False, "ContainersNotInitialized", ", ".join(parts))
     return _condition(INITIALIZED, True)

@@ -9,6 +9,7 @@ from agent.pods import planner
 from agent.pods.acting import ActFailed, Actor
 from agent.pods.containers import CRASH_LOOP, ContainerFacts, Waiting
 from agent.pods.garbage import garbage
+from agent.pods.go_text import seconds_text
 from agent.pods.identity import describe, field_path
 from agent.pods.memory import Memory
 from agent.pods.observed import ContainerState, ObservedPod
@@ -42,12 +43,6 @@ class Verdict:
     """The pod is to be ended, for this reason."""
     retry_at: float | None = None
     """When to look again though nothing happens (monotonic seconds)."""
-
-
-def go_duration(seconds: float) -> str:
-    """Whole seconds as Go prints a duration: 10s, 1m20s, 5m0s."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
 class Syncer:
@@ -170,7 +165,7 @@ class Syncer:
         for name in [name for name, why in memory.waiting.items() if why.reason == CRASH_LOOP and name not in names]:
             del memory.waiting[name]
         for one in plan.backing_off:
-            text = f"back-off {go_duration(one.delay)} restarting failed container={one.name} pod={describe(pod)}"
+            text = f"back-off {seconds_text(one.delay)} restarting failed container={one.name} pod={describe(pod)}"
             memory.waiting[one.name] = Waiting(CRASH_LOOP, text)
             if one.name not in memory.in_backoff and find_container(pod.spec, one.name) is not None:
                 told = f"Back-off restarting failed container {one.name} in pod {describe(pod)}"

@@ -11,9 +11,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from agent.pods.go_text import seconds_text
 from agent.pods.observed import ObservedPod
 from agent.pods.seams import Runtime
-from agent.pods.syncing import go_duration
 from agent.pods.workers import PodWorkers
 from client.clock import Clock
 from cri.errors import CriError, Unimplemented
@@ -75,8 +75,8 @@ class RuntimeWatch:
         if silent < HEALTH_LIMIT:
             return ""
         return (
-            f"PLEG is not healthy: pleg was last seen active {go_duration(silent)} ago; "
-            f"threshold is {go_duration(HEALTH_LIMIT)}"
+            f"PLEG is not healthy: pleg was last seen active {seconds_text(silent)} ago; "
+            f"threshold is {seconds_text(HEALTH_LIMIT)}"
         )
 
     async def _follow(self) -> None:

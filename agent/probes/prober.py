@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from agent.pods.go_text import seconds_text
 from agent.pods.identity import field_path
 from agent.pods.ports import resolve_port
+from agent.pods.requests import action_url, address
 from agent.pods.seams import Recorder, Runtime
-from agent.probes.dialing import address, probe_tcp
 from agent.probes.health import probe_grpc
-from agent.probes.http import probe_http, probe_url
+from agent.probes.http import probe_http
 from agent.probes.results import (
     LARGEST_OUTPUT,
     SUCCESS,
@@ -25,6 +26,7 @@ from agent.probes.results import (
     Verdict,
     failure,
 )
+from agent.probes.tcp import probe_tcp
 from api import core_v1 as core
 from client.clock import Clock
 from cri.errors import CriError, DeadlineExceeded
@@ -88,12 +90,12 @@ class Prober:
             return await self._command(probe.exec, target, timeout)
         host, port = self._destination(probe, target)
         if probe.grpc is not None:
-            grpc_action = probe.grpc
-            return await self._in_time(timeout, lambda: probe_grpc(grpc_action, host, timeout), "")
+            began = self._clock.monotonic()
+            return self._unless_late(await probe_grpc(probe.grpc, host, timeout, self._clock), began, timeout)
         if probe.http_get is not None:
             http_action = probe.http_get
             late = (
-                f'Get "{probe_url(http_action, host, port)}": context deadline exceeded '
+                f'Get "{action_url(http_action, host, port)}": context deadline exceeded '
                 "(Client.Timeout exceeded while awaiting headers)"
             )
             return await self._in_time(timeout, lambda: probe_http(http_action, host, port), late)
@@ -119,22 +121,18 @@ class Prober:
 
     async def _in_time(self, timeout: float, ask: Callable[[], Awaitable[Outcome]], late: str) -> Outcome:
         began = self._clock.monotonic()
-        outcome: Outcome | None = None
         try:
             async with self._clock.timeout(timeout):
                 outcome = await ask()
         except TimeoutError:
-            self._check_lateness(began, timeout)
-            return failure(late)
-        assert outcome is not None
-        if outcome.verdict is Verdict.FAILURE:
-            self._check_lateness(began, timeout)
-        return outcome
+            outcome = failure(late)
+        return self._unless_late(outcome, began, timeout)
 
-    def _check_lateness(self, began: float, timeout: float) -> None:
+    def _unless_late(self, outcome: Outcome, began: float, timeout: float) -> Outcome:
         over = self._clock.monotonic() - began - timeout
-        if over > max(TOLERATED_LATENESS, TOLERATED_LATENESS * timeout):
+        if outcome.verdict is Verdict.FAILURE and over > max(TOLERATED_LATENESS, TOLERATED_LATENESS * timeout):
             raise ProbeLate(f"the probe was held up for {over:.1f}s on this node")
+        return outcome
 
     async def _command(self, action: core.ExecAction, target: Target, timeout: float) -> Outcome:
         # Whole seconds, and the runtime's own clock: it kills the command, and says so.
@@ -142,7 +140,7 @@ class Prober:
             result = await self._runtime.exec_sync(target.container_id, action.command, timeout)
         except (DeadlineExceeded, TimeoutError):
             command = " ".join(action.command)
-            return failure(f'command timed out: "{command}" timed out after {timeout:g}s')
+            return failure(f'command timed out: "{command}" timed out after {seconds_text(timeout)}')
         except CriError as error:
             raise ProbeError(error.status_text) from error
         if result.exit_code == 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from agent.pods.go_text import quoted
 from agent.runtime.errors import ConfigError
 from api import core_v1 as core
 from api.pods import AnyContainer, find_container
@@ -45,7 +46,7 @@ def field_value(pod: core.Pod, path: str, *, pod_ips: Sequence[str], host_ips: S
 
 def format_map(values: Mapping[str, str]) -> str:
     """Labels or annotations as a file shows them: `key="escaped value"`, one a line, sorted."""
-    return "\n".join(f"{key}={_quoted(values[key])}" for key in sorted(values))
+    return "\n".join(f"{key}={quoted(values[key])}" for key in sorted(values))
 
 
 def resource_value(
@@ -89,21 +90,3 @@ def _in_units(amount: Quantity, divisor: Quantity, name: str) -> str:
     if name == "cpu":
         return str(-(-amount.milli() // unit.milli()))
     return str(-(-amount.value() // unit.value()))
-
-
-# Go's strconv.Quote, which upstream writes these files with: printable text stays, the rest is escaped.
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ESCAPES["\v"] = "\\v"
-
-
-def _quoted(text: str) -> str:
-    return '"' + "".join(_ESCAPES.get(char) or _escaped(char) for char in text) + '"'
-
-
-def _escaped(char: str) -> str:
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from agent.pods.go_text import quoted
 from agent.runtime.errors import ConfigError
 from agent.runtime.expansion import expand, unresolved
 from agent.runtime.facts import NodeFacts, Places
@@ -139,17 +140,13 @@ def _sub_path(mount: core.VolumeMount, variables: Mapping[str, str]) -> str:
     else:
         missing = unresolved(mount.sub_path_expr, variables)
         if missing:
-            raise ConfigError(f"missing value for {', '.join(_quoted(name) for name in missing)}")
+            raise ConfigError(f"missing value for {', '.join(quoted(name) for name in missing)}")
         sub_path = expand(mount.sub_path_expr, variables)
     if sub_path.startswith("/"):
         raise ConfigError(f"error SubPath `{sub_path}` must not be an absolute path")
     if is_outside(sub_path):
         raise ConfigError(f"unable to provision SubPath `{sub_path}`: must not contain '..'")
     return sub_path
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'
 
 
 def _absolute(path: str) -> str:

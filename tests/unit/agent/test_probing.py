@@ -95,16 +95,25 @@ def free_port() -> int:
 
 
 class TestHttp:
-    @pytest.mark.parametrize(("status", "passes"), [(200, True), (204, True), (399, True), (400, False), (503, False)])
-    async def test_statuses_below_400_pass(self, status: int, passes: bool) -> None:
+    @pytest.mark.parametrize(
+        ("status", "passes", "told"),
+        [
+            (200, True, None),
+            (204, True, None),
+            (304, True, "Liveness probe warning: Probe terminated redirects, Response body: "),
+            (399, True, "Liveness probe warning: Probe terminated redirects, Response body: "),
+            (400, False, "Liveness probe failed: HTTP probe failed with statuscode: 400"),
+            (503, False, "Liveness probe failed: HTTP probe failed with statuscode: 503"),
+        ],
+    )
+    async def test_statuses_below_400_pass(self, status: int, passes: bool, told: str | None) -> None:
         async def answer(request: web.BaseRequest) -> web.Response:
             return web.Response(status=status)
 
         asked = Asked()
         async with served(answer) as port:
             assert await asked(probe(httpGet={"port": port}), target()) is passes
-        told = [] if passes else [("Unhealthy", f"Liveness probe failed: HTTP probe failed with statuscode: {status}")]
-        assert [one[:2] for one in asked.events.told] == told
+        assert [message for _, message, _ in asked.events.told] == ([told] if told else [])
 
     async def test_path_headers_and_host_go_as_asked(self) -> None:
         seen: list[Any] = []
@@ -168,6 +177,17 @@ class TestHttp:
             )
         ]
 
+    async def test_a_server_without_tls_is_told_apart_from_none(self) -> None:
+        async def answer(request: web.BaseRequest) -> web.Response:
+            return web.Response()
+
+        asked = Asked()
+        async with served(answer) as port:
+            assert not await asked(probe(httpGet={"port": port, "path": "/x", "scheme": "HTTPS"}), target())
+        assert asked.events.told[0][1] == (
+            f'Liveness probe failed: Get "https://127.0.0.1:{port}/x": http: server gave HTTP response to HTTPS client'
+        )
+
     async def test_a_server_that_does_not_answer_fails_in_time(self) -> None:
         async def answer(request: web.BaseRequest) -> web.Response:
             await asyncio.sleep(30)
@@ -226,14 +246,16 @@ class TestExec:
 
 class TestGrpc:
     @asynccontextmanager
-    async def serving(self, status: int | None) -> AsyncIterator[int]:
+    async def serving(self, status: int | None, *, silent: bool = False) -> AsyncIterator[int]:
         async def check(request: Any, context: Any) -> Any:
+            if silent:
+                await asyncio.sleep(30)
             if request.service == "unknown":
                 await context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
             return health_pb2.HealthCheckResponse(status=status)
 
         server = grpc.aio.server()
-        if status is not None:
+        if status is not None or silent:
             handler = grpc.unary_unary_rpc_method_handler(
                 check,
                 request_deserializer=health_pb2.HealthCheckRequest.FromString,
@@ -251,21 +273,32 @@ class TestGrpc:
     async def test_serving_passes_and_anything_else_fails(self) -> None:
         async with self.serving(health_pb2.HealthCheckResponse.SERVING) as port:
             assert await Asked()(probe(grpc={"port": port}), target())
-            outcome = await probe_grpc(core.GRPCAction(port=port, service="unknown"), "127.0.0.1", 1.0)
-            assert outcome.output == "error: health rpc probe failed: unknown service"
+            outcome = await probe_grpc(core.GRPCAction(port=port, service="unknown"), "127.0.0.1", 1.0, SystemClock())
+            assert outcome.output == (
+                "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service"
+            )
         async with self.serving(health_pb2.HealthCheckResponse.NOT_SERVING) as port:
-            outcome = await probe_grpc(core.GRPCAction(port=port), "127.0.0.1", 1.0)
+            outcome = await probe_grpc(core.GRPCAction(port=port), "127.0.0.1", 1.0, SystemClock())
             assert outcome.output == 'service unhealthy (responded with "NOT_SERVING")'
 
     async def test_a_server_without_the_service_fails(self) -> None:
         async with self.serving(None) as port:
-            outcome = await probe_grpc(core.GRPCAction(port=port), "127.0.0.1", 1.0)
+            outcome = await probe_grpc(core.GRPCAction(port=port), "127.0.0.1", 1.0, SystemClock())
             assert outcome.output.startswith("error: this server does not implement the grpc health protocol")
 
-    async def test_nobody_listening_fails(self) -> None:
-        port = free_port()
-        outcome = await probe_grpc(core.GRPCAction(port=port), "127.0.0.1", 1.0)
-        assert outcome.output.startswith(f'error: failed to connect service at "127.0.0.1:{port}"')
+    async def test_nobody_listening_fails_once_the_time_is_over(self) -> None:
+        asked, port = Asked(), free_port()
+        assert not await asked(probe(grpc={"port": port}), target())
+        assert asked.events.told[0][1] == (
+            f'Liveness probe failed: timeout: failed to connect service "127.0.0.1:{port}" within 1s: '
+            "context deadline exceeded"
+        )
+
+    async def test_a_server_that_does_not_answer_fails_in_time(self) -> None:
+        asked = Asked()
+        async with self.serving(None, silent=True) as port:
+            assert not await asked(probe(grpc={"port": port}), target())
+        assert asked.events.told[0][1] == "Liveness probe failed: timeout: health rpc did not complete within 1s"
 
 
 class LateClock(FakeClock):
