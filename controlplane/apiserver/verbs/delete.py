@@ -109,7 +109,10 @@ async def delete_object(
                 return Outcome(entry.raw, False, uid)
             if step is Step.MARK:
                 value = registry.encode(obj)
-                served = splice(value, entry.mod_revision) if dry_run else await registry.replace(entry, value)
+                served = splice(value, entry.mod_revision)
+                # What is held by its finalizers may be deleted again and again: that is no news to its watchers.
+                if not dry_run and served != entry.raw:
+                    served = await registry.replace(entry, value)
                 return Outcome(served, False, uid)
             return await _remove(registry, entry, obj, dry_run=dry_run)
         except Conflict:

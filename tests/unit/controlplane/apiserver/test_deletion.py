@@ -98,6 +98,21 @@ async def test_finalizers_hold_an_object_until_the_last_is_taken(api: Harness) -
     (await api.get(f"{MAPS}/a")).refused(404, "NotFound")
 
 
+async def test_deleting_again_what_its_finalizers_hold_changes_nothing(api: Harness) -> None:
+    body = config_map("a")
+    body["metadata"]["finalizers"] = ["example.com/one"]
+    await api.create(MAPS, body)
+    marked = (await api.delete(f"{MAPS}/a")).ok
+    assert (await api.delete(f"{MAPS}/a")).ok.body == marked.body
+    held = await bound_pod(api, "p")
+    await api.patch(f"{PODS}/p", {"metadata": {"finalizers": ["example.com/one"]}})
+    ending = (await api.delete(f"{PODS}/p")).ok
+    ended = (await api.delete(f"{PODS}/p", {"gracePeriodSeconds": 0})).ok
+    versions = [one["metadata"]["resourceVersion"] for one in (held, ending, ended)]
+    assert len(set(versions)) == 3
+    assert (await api.delete(f"{PODS}/p", {"gracePeriodSeconds": 0})).ok.body == ended.body
+
+
 @pytest.mark.parametrize(
     ("policy", "finalizer"), [("Orphan", "orphan"), ("Foreground", "foregroundDeletion"), ("Background", "")]
 )
