@@ -8,7 +8,7 @@ from api import autoscaling_v1 as autoscaling
 from api import codec, errors, fields
 from api import meta_v1 as meta
 from api.selectors import from_labels, from_struct
-from controlplane.apiserver import bodies, negotiation, options, replies
+from controlplane.apiserver import bodies, negotiation, options, replies, tabular
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.registry.registry import Registry
 from controlplane.apiserver.verbs.environment import Environment
@@ -22,8 +22,7 @@ def get_scale(registry: Registry, exchange: Exchange) -> Reply:
     """Answer a GET."""
     output = replies.output_of(exchange)
     info = exchange.info
-    workload = registry.decode(registry.find(info.namespace, info.name))
-    return replies.object_reply(exchange, output, codec.encode(scale_of(workload)))
+    return _reply(exchange, output, registry.decode(registry.find(info.namespace, info.name)))
 
 
 async def update_scale(registry: Registry, environment: Environment, exchange: Exchange) -> Reply:
@@ -33,7 +32,7 @@ async def update_scale(registry: Registry, environment: Environment, exchange: E
     scale = await bodies.read_struct(exchange, autoscaling.Scale, _VERSION, _KIND, wanted.field_validation)
     _check_identity(exchange, scale.metadata)
     served = await change_object(registry, environment, exchange, lambda old: _scaled(old, scale), wanted)
-    return _reply(registry, exchange, output, served)
+    return _reply(exchange, output, codec.decode(served, registry.type))
 
 
 async def patch_scale(registry: Registry, environment: Environment, exchange: Exchange) -> Reply:
@@ -49,7 +48,7 @@ async def patch_scale(registry: Registry, environment: Environment, exchange: Ex
         return _scaled(old, scale)
 
     served = await change_object(registry, environment, exchange, change, wanted)
-    return _reply(registry, exchange, output, served)
+    return _reply(exchange, output, codec.decode(served, registry.type))
 
 
 def scale_of(workload: Any) -> autoscaling.Scale:
@@ -98,6 +97,9 @@ def _check_identity(exchange: Exchange, metadata: meta.ObjectMeta) -> None:
         )
 
 
-def _reply(registry: Registry, exchange: Exchange, output: negotiation.Output, served: bytes) -> Reply:
-    workload = codec.decode(served, registry.type)
-    return replies.object_reply(exchange, output, codec.encode(scale_of(workload)))
+def _reply(exchange: Exchange, output: negotiation.Output, workload: Any) -> Reply:
+    scale = scale_of(workload)
+    if output.transform is not None and output.transform.kind == "Table":
+        version = {"resourceVersion": scale.metadata.resource_version}
+        return tabular.render_reply(autoscaling.Scale, exchange, output, [scale], version)
+    return replies.object_reply(exchange, output, codec.encode(scale))

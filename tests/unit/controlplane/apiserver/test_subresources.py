@@ -42,6 +42,14 @@ async def test_scale_shows_and_sets_replicas(api: Harness) -> None:
     )
 
 
+async def test_a_scale_is_shown_in_columns(api: Harness) -> None:
+    await api.create(DEPLOYMENTS, deployment("d"))
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+    table = (await api.get(f"{DEPLOYMENTS}/d/scale", Accept=accept)).ok
+    assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Desired", "Available", "Age"]
+    assert table["rows"][0]["cells"][:3] == ["d", 1, 0]
+
+
 async def test_a_pod_is_bound_once(api: Harness) -> None:
     await api.create(PODS, pod("p"))
     done = (await api.create(f"{PODS}/p/binding", binding("p", annotations={"a": "b"}))).ok
