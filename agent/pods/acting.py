@@ -97,7 +97,8 @@ class Actor:
         try:
             sandbox.volumes = await self._world.volumes.mount(pod)
         except VolumeError as error:
-            self._world.recorder.event(pod, "Warning", error.reason, str(error))
+            for message in error.messages:
+                self._world.recorder.event(pod, "Warning", error.reason, message)
             raise ActFailed(f"mount volumes: {error}") from error
         sandbox.pull_secrets = await self._world.volumes.pull_secrets(pod)
 

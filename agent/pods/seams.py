@@ -86,10 +86,14 @@ class StartError(Exception):
 
 
 class VolumeError(Exception):
-    """A pod's volumes are not as they should be. `reason` is the event's (FailedMount, FailedAttachVolume …)."""
+    """A pod's volumes are not as they should be: a message for each that is not, to be told as an event of its own.
 
-    def __init__(self, message: str, reason: str = "FailedMount") -> None:
-        super().__init__(message)
+    `reason` is the events' (FailedMount, FailedAttachVolume …).
+    """
+
+    def __init__(self, *messages: str, reason: str = "FailedMount") -> None:
+        super().__init__("; ".join(messages))
+        self.messages = messages
         self.reason = reason
 
 
@@ -155,11 +159,11 @@ class Volumes(Protocol):
 
     async def mount(self, pod: core.Pod) -> Mapping[str, Any]:
         """Bring every volume of the pod up; volume name → HostVolume. Idempotent. Raises VolumeError with upstream's
-        event text.
+        event texts. What is up stays of use though its objects cannot be had any more: that is told by `refresh`.
         """
 
     async def refresh(self, pod: core.Pod) -> None:
-        """Bring the files of running volumes up to date with their objects."""
+        """Bring the files of running volumes up to date with their objects, each that can be. Raises VolumeError."""
 
     async def unmount(self, uid: str) -> None:
         """Take all volumes of the pod down and remove its folder; idempotent, never across a live mount."""

@@ -255,7 +255,8 @@ class PodWorker:
             await self._world.volumes.refresh(pod)
         except VolumeError as error:
             self._refresh = True
-            self._world.recorder.event(pod, "Warning", error.reason, str(error))
+            for message in error.messages:
+                self._world.recorder.event(pod, "Warning", error.reason, message)
             raise
         except BaseException:
             self._refresh = True

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent.pods.seams import VolumeError
-
 
 @dataclass(frozen=True, slots=True)
 class HostVolume:
@@ -20,6 +18,6 @@ class SetUpError(Exception):
     """A volume could not be set up; the text is the cause, without the volume's name."""
 
 
-def failed(volume: str, cause: Exception | str) -> VolumeError:
+def failure(volume: str, cause: Exception | str) -> str:
     """The failure of one volume, in the words of the event that reports it."""
-    return VolumeError(f'MountVolume.SetUp failed for volume "{volume}" : {cause}')
+    return f'MountVolume.SetUp failed for volume "{volume}" : {cause}'

@@ -7,16 +7,17 @@ Calls for one pod come one after the other, from its worker.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agent.pods.seams import VolumeError
 from agent.runtime.errors import ConfigError
 from agent.runtime.facts import NodeFacts
 from agent.volumes.blocking import PodThreads
-from agent.volumes.host import HostVolume, SetUpError, failed
+from agent.volumes.host import HostVolume, SetUpError, failure
 from agent.volumes.kernel import Mounts
 from agent.volumes.layout import plugin_of, pod_folder, pod_uids, volume_folder
 from agent.volumes.local import (
@@ -29,7 +30,7 @@ from agent.volumes.local import (
 )
 from agent.volumes.objects import ObjectCache
 from agent.volumes.ownership import folder_mode, settle
-from agent.volumes.publishing import publish
+from agent.volumes.publishing import is_published, publish
 from agent.volumes.removing import remove_tree, unmount_all
 from agent.volumes.sourcing import FileSource
 from agent.volumes.tokens import Tokens
@@ -37,6 +38,8 @@ from api import core_v1 as core
 from api.pods import containers_of
 from client.clock import Clock
 from client.interface import Client
+
+logger = logging.getLogger(__name__)
 
 SET_UP_DEADLINE = 120.0
 TEAR_DOWN_DEADLINE = 60.0
@@ -75,16 +78,28 @@ class VolumeManager:
     # ------------------------------------------------------------ for a pod
 
     async def mount(self, pod: core.Pod) -> Mapping[str, HostVolume]:
-        """Bring every volume up that a container uses; idempotent. Raises VolumeError for the first that fails."""
-        self.objects.register(pod)
-        return {volume.name: await self._named(pod, volume) for volume in used_volumes(pod.spec)}
+        """Bring every volume up that a container uses; idempotent. Raises VolumeError for those that fail.
+
+        Files that are shown already do not fail: a container may end and start again though a config map is gone that
+        it was given, with what it was given.
+        """
+        volumes = list(used_volumes(pod.spec))
+        found, failures = await self._set_up_each(pod, volumes)
+        for volume in [each for each in volumes if each.name in failures]:
+            kept = await self._shown(pod, volume)
+            if kept is not None:
+                logger.info('event=volume_kept pod=%s error="%s"', pod.metadata.uid, failures[volume.name])
+                found[volume.name] = kept
+                del failures[volume.name]
+        if failures:
+            raise VolumeError(*failures.values())
+        return found
 
     async def refresh(self, pod: core.Pod) -> None:
-        """Bring the files of volumes made of objects up to date. Raises VolumeError."""
-        self.objects.register(pod)
-        for volume in used_volumes(pod.spec):
-            if volume.empty_dir is None and plugin_of(volume):
-                await self._named(pod, volume)
+        """Bring the files of volumes made of objects up to date, each that can be. Raises VolumeError."""
+        _, failures = await self._set_up_each(pod, (each for each in used_volumes(pod.spec) if _is_of_objects(each)))
+        if failures:
+            raise VolumeError(*failures.values())
 
     async def unmount(self, uid: str) -> None:
         """Take the pod's volumes down and remove its folder; idempotent. Raises VolumeError."""
@@ -100,7 +115,7 @@ class VolumeManager:
             await self._threads.run(uid, take_down, f"take volumes of pod {uid} down", TEAR_DOWN_DEADLINE)
         except OSError as error:
             text = f"UnmountVolume.TearDown failed for pod {uid}: {error}"
-            raise VolumeError(text, "FailedUnMount") from error
+            raise VolumeError(text, reason="FailedUnMount") from error
 
     async def orphans(self) -> Sequence[str]:
         """UIDs of which something is on disk."""
@@ -120,13 +135,26 @@ class VolumeManager:
 
     # ---------------------------------------------------------- for a volume
 
-    async def _named(self, pod: core.Pod, volume: core.Volume) -> HostVolume:
-        try:
-            return await self._set_up(pod, volume)
-        except TimeoutError as error:
-            raise failed(volume.name, f"timed out: {error}") from error
-        except (SetUpError, ConfigError, OSError) as error:
-            raise failed(volume.name, error) from error
+    async def _set_up_each(
+        self, pod: core.Pod, volumes: Iterable[core.Volume]
+    ) -> tuple[dict[str, HostVolume], dict[str, str]]:
+        """Set volumes up; returns those that are, and what is to be told of those that are not, by name.
+
+        One that cannot be had is no reason to let the others go stale. Raises VolumeError when one hangs, for the
+        others would wait behind it.
+        """
+        self.objects.register(pod)
+        found: dict[str, HostVolume] = {}
+        failures: dict[str, str] = {}
+        for volume in volumes:
+            try:
+                found[volume.name] = await self._set_up(pod, volume)
+            except TimeoutError as error:
+                hangs = failure(volume.name, f"timed out: {error}")
+                raise VolumeError(*failures.values(), hangs) from error
+            except (SetUpError, ConfigError, OSError) as error:
+                failures[volume.name] = failure(volume.name, error)
+        return found, failures
 
     async def _set_up(self, pod: core.Pod, volume: core.Volume) -> HostVolume:
         if volume.host_path is not None:
@@ -167,7 +195,14 @@ class VolumeManager:
             publish(path, files, self._clock.now(), group)
 
         await self._blocking(pod, write, f"set volume {volume.name} up")
-        return HostVolume(str(path), read_only=True, selinux_relabel=True)
+        return _files_at(path)
+
+    async def _shown(self, pod: core.Pod, volume: core.Volume) -> HostVolume | None:
+        """A volume made of objects as it was last set up, None if it has not been."""
+        if not _is_of_objects(volume):
+            return None
+        path = volume_folder(self._root, pod.metadata.uid, volume)
+        return _files_at(path) if await asyncio.to_thread(is_published, path) else None
 
     async def _blocking(self, pod: core.Pod, call: Callable[[], None], what: str) -> None:
         await self._threads.run(pod.metadata.uid, call, what, SET_UP_DEADLINE)
@@ -183,6 +218,15 @@ def used_volumes(spec: core.PodSpec) -> Iterator[core.Volume]:
             if variable.value_from is not None and variable.value_from.file_key_ref is not None:
                 used.add(variable.value_from.file_key_ref.volume_name)
     return (volume for volume in spec.volumes if volume.name in used and volume.image is None)
+
+
+def _is_of_objects(volume: core.Volume) -> bool:
+    """Whether its files are those of config maps, secrets, the pod itself."""
+    return volume.empty_dir is None and plugin_of(volume) != ""
+
+
+def _files_at(path: Path) -> HostVolume:
+    return HostVolume(str(path), read_only=True, selinux_relabel=True)
 
 
 def _group(pod: core.Pod) -> int | None:

@@ -50,6 +50,11 @@ def publish(folder: Path, files: Files, now: float, group: int | None = None) ->
     return True
 
 
+def is_published(folder: Path) -> bool:
+    """Whether `folder` shows a set of files."""
+    return _current(folder) is not None
+
+
 def _current(folder: Path) -> Path | None:
     """The dated folder that is shown now, None when there is none."""
     try:

@@ -125,7 +125,8 @@ class SimulatedVolumes:
         if pod.metadata.name in self.hanging:
             await asyncio.Event().wait()
         if pod.metadata.name in self.broken:
-            raise VolumeError(f'MountVolume.SetUp failed for volume "v" : {pod.metadata.name}')
+            told = (f'MountVolume.SetUp failed for volume "{volume}" : {pod.metadata.name}' for volume in "vw")
+            raise VolumeError(*told)
         self.mounted.add(pod.metadata.uid)
         return {}
 

@@ -218,7 +218,8 @@ async def test_volumes_that_cannot_be_mounted_are_told_of_and_tried_again() -> N
     async with Simulation() as node:
         node.volumes.broken.add("web")
         await node.create("web")
-        await node.until(lambda: any(reason == "FailedMount" for reason, _ in node.events("web")), 30)
+        told = [("FailedMount", f'MountVolume.SetUp failed for volume "{volume}" : web') for volume in "vw"]
+        await node.until(lambda: set(told) <= set(node.events("web")), 30)
         pod = node.pod("web")
         assert pod is not None and pod.status.phase == "Pending"
         node.volumes.broken.clear()

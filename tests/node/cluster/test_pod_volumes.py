@@ -11,6 +11,7 @@ import pytest
 
 from tests.node.cluster.kubectl import Kubectl
 from tests.node.cluster.manifests import Manifest, config_map, container, once, pod, secret, shell
+from tests.node.cluster.waiting import eventually
 
 pytestmark = pytest.mark.node
 
@@ -83,6 +84,21 @@ def test_changes_reach_running_pods(kubectl: Kubectl) -> None:
         following.expect('blueshutapp="reads"\n', 60)
         kubectl("label", "pod", "reads", "app=writes", "--overwrite")
         following.expect('blueshutapp="writes"\n', 60)
+
+
+def test_a_pod_outlives_a_config_map_it_was_given(kubectl: Kubectl) -> None:
+    """What was mounted stays of use: other volumes are kept current, and a container that ends is started again."""
+    kubectl.apply(config_map("brief", a="given"), config_map("lasting", a="1"))
+    volumes = [{"name": name, "configMap": {"name": name}} for name in ("brief", "lasting")]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("brief", "lasting")]
+    script = "cat /brief/a; while ! grep -q 2 /lasting/a; do sleep 0.1; done; exit 1"
+    kubectl.start_pod(pod("outlives", container(command=shell(script), volumeMounts=mounts), volumes=volumes))
+    kubectl("delete", "configmap", "brief")
+    kubectl.expect_event("outlives", "FailedMount", 'configmap "brief" not found')
+    kubectl.apply(config_map("lasting", a="2"))
+    restarts = ".status.containerStatuses[0].restartCount"
+    eventually(lambda: int(kubectl.field("pod/outlives", restarts)) > 0, "the container started again")
+    assert kubectl("logs", "outlives", "--previous") == "given"
 
 
 def test_projected_volumes_and_the_account_token(kubectl: Kubectl) -> None:

@@ -12,7 +12,7 @@ from agent.volumes.content import (
     together,
     token_file,
 )
-from agent.volumes.host import SetUpError, failed
+from agent.volumes.host import SetUpError, failure
 from api import core_v1 as core
 from api.codec import from_builtins
 from api.quantity import Quantity
@@ -65,9 +65,7 @@ def test_what_is_missing_is_told_in_upstreams_words(files: Any, complaint: str) 
     with pytest.raises(SetUpError) as raised:
         files()
     assert str(raised.value) == complaint
-    told = failed("vol", raised.value)
-    assert str(told) == f'MountVolume.SetUp failed for volume "vol" : {complaint}'
-    assert told.reason == "FailedMount"
+    assert failure("vol", raised.value) == f'MountVolume.SetUp failed for volume "vol" : {complaint}'
 
 
 def test_what_is_missing_but_optional_is_no_file() -> None:

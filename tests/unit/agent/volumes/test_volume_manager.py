@@ -212,6 +212,54 @@ async def test_what_cannot_be_refreshed_stays_as_it_was(bench: Bench) -> None:
     assert (bench.path("configmap", "v") / "key").read_text() == "1"
 
 
+async def test_a_volume_that_cannot_be_refreshed_holds_up_no_other(bench: Bench) -> None:
+    """The token of the pod's account comes last: it would expire for a config map that somebody has removed."""
+    bench.config("c", key="1")
+    one = using(
+        {"name": "v", "configMap": {"name": "c"}},
+        {"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}},
+        {"name": "s", "configMap": {"name": "c"}},
+    )
+    await bench.volumes.mount(one)
+    first = (bench.path("projected", "t") / "t").read_text()
+    bench.server.delete(core.ConfigMap, "c", "default")
+    await bench.clock.settle()
+    await bench.clock.advance(0.8 * 3600)
+    with pytest.raises(VolumeError) as raised:
+        await bench.volumes.refresh(one)
+    assert (bench.path("projected", "t") / "t").read_text() != first
+    assert raised.value.messages == (
+        'MountVolume.SetUp failed for volume "v" : configmap "c" not found',
+        'MountVolume.SetUp failed for volume "s" : configmap "c" not found',
+    )
+
+
+async def test_a_container_starts_again_with_what_it_was_given_before(bench: Bench) -> None:
+    bench.config("c", key="1")
+    one = using({"name": "v", "configMap": {"name": "c"}}, {"name": "e", "emptyDir": {}})
+    first = await bench.volumes.mount(one)
+    await bench.clock.settle()
+    bench.server.delete(core.ConfigMap, "c", "default")
+    await bench.clock.settle()
+    assert await bench.volumes.mount(one) == first
+    assert (bench.path("configmap", "v") / "key").read_text() == "1"
+
+
+async def test_every_volume_that_cannot_be_had_is_told(bench: Bench) -> None:
+    with pytest.raises(VolumeError) as raised:
+        await bench.volumes.mount(
+            using(
+                {"name": "v", "configMap": {"name": "c"}},
+                {"name": "e", "emptyDir": {}},
+                {"name": "s", "secret": {"secretName": "s"}},
+            )
+        )
+    assert raised.value.messages == (
+        'MountVolume.SetUp failed for volume "v" : configmap "c" not found',
+        'MountVolume.SetUp failed for volume "s" : secret "s" not found',
+    )
+
+
 async def test_an_optional_object_comes_and_goes(bench: Bench) -> None:
     one = using({"name": "v", "configMap": {"name": "c", "optional": True}})
     await bench.volumes.mount(one)
