@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -129,13 +130,17 @@ def check_host_path(source: core.HostPathVolumeSource) -> None:
 
 
 def _make(path: str, kind: str) -> None:
+    """Fails in the words of Go's library, which upstream hands on."""
     try:
         if kind == "DirectoryOrCreate":
             os.makedirs(path, mode=0o755)
         else:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
     except OSError as error:
-        raise SetUpError(f"hostPath: create {path}: {error.strerror}") from error
+        call, at = ("open", path) if kind == "FileOrCreate" else ("mkdir", error.filename)
+        if call == "mkdir" and error.errno == errno.ENOTDIR:
+            at = os.path.dirname(at)  # Go names the folder that is none
+        raise SetUpError(f"{call} {at}: {os.strerror(error.errno or 0).lower()}") from error
 
 
 _KINDS = {

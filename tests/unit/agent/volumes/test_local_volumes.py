@@ -207,5 +207,17 @@ def test_missing_paths_are_made_where_that_was_asked_for(zoo: Path) -> None:
     check_host_path(host_path(zoo / "new" / "file", "FileOrCreate"))
     assert (zoo / "new" / "deep").is_dir()
     assert (zoo / "new" / "file").is_file()
-    with pytest.raises(SetUpError, match=r"create .*/none/file: No such file or directory"):
-        check_host_path(host_path(zoo / "none" / "file", "FileOrCreate"))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "complaint"),
+    [
+        ("none/file", "FileOrCreate", "open {zoo}/none/file: no such file or directory"),
+        ("file/under", "FileOrCreate", "open {zoo}/file/under: not a directory"),
+        ("file/under/it", "DirectoryOrCreate", "mkdir {zoo}/file: not a directory"),
+    ],
+)
+def test_what_cannot_be_made_is_told_in_upstreams_words(zoo: Path, name: str, kind: str, complaint: str) -> None:
+    with pytest.raises(SetUpError) as raised:
+        check_host_path(host_path(zoo / name, kind))
+    assert str(raised.value) == complaint.format(zoo=zoo)
