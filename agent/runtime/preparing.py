@@ -5,13 +5,16 @@ Blocks; run by `blocking.run_blocking`.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from agent.runtime.errors import ConfigError
 from agent.runtime.mounts import SubPathBind
-from agent.runtime.subpaths import SubPathError, SubPaths
+from agent.runtime.subpaths import MissingFolderError, SubPathError, SubPaths
+
+log = logging.getLogger(__name__)
 
 HOST_HOSTS = Path("/etc/hosts")
 
@@ -38,9 +41,10 @@ def prepare_container(
         try:
             sub_paths.bind(bind.volume, bind.sub_path, bind.target)
         except SubPathError as error:
-            raise ConfigError(
-                f'failed to prepare subPath for volumeMount "{bind.mount}" of container "{container}": {error}'
-            ) from error
+            # Users of the pod are not to learn from it what is where on the host.
+            log.info("sub-path refused container=%s volume=%s error=%s", container, bind.mount, error)
+            step = "create subPath directory" if isinstance(error, MissingFolderError) else "prepare subPath"
+            raise ConfigError(f'failed to {step} for volumeMount "{bind.mount}" of container "{container}"') from error
 
 
 def host_hosts_file() -> str:

@@ -30,14 +30,20 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class SubPathError(Exception):
-    """A sub-path cannot be mounted; the message says why."""
+    """A sub-path cannot be mounted. The message says why, with what is where on the host: it is for logs alone."""
+
+
+class MissingFolderError(SubPathError):
+    """A part of it that is missing cannot be made."""
 
 
 class SubPaths(Protocol):
     """The kernel as sub-paths need it."""
 
     def bind(self, volume: Path, sub_path: str, target: Path) -> None:
-        """Binds `sub_path` of the volume's folder to `target`, both made if missing. Raises SubPathError."""
+        """Binds `sub_path` of the volume's folder to `target`, both made if missing. Raises SubPathError,
+        MissingFolderError.
+        """
 
 
 class KernelSubPaths:
@@ -80,8 +86,11 @@ def _opened(volume: Path, sub_path: str) -> Iterator[int]:
         try:
             found = open_at(root, sub_path, os.O_PATH)
         except FileNotFoundError:
-            _make_folders(root, sub_path)
-            found = open_at(root, sub_path, os.O_PATH)
+            try:
+                _make_folders(root, sub_path)
+                found = open_at(root, sub_path, os.O_PATH)
+            except OSError as error:
+                raise MissingFolderError(f"make {volume}/{sub_path}: {error.strerror or error}") from error
         try:
             yield found
         finally:

@@ -11,8 +11,9 @@ import pytest
 
 from agent.runtime.errors import ConfigError
 from agent.runtime.facts import NodeFacts, Places
-from agent.runtime.mounts import Mounts, own_mounts, volume_mounts
+from agent.runtime.mounts import Mounts, SubPathBind, own_mounts, volume_mounts
 from agent.runtime.opening import open_beneath
+from agent.runtime.preparing import prepare_container
 from agent.runtime.subpaths import FakeSubPaths, KernelSubPaths, SubPathError, is_outside
 from agent.runtime.volume_files import read_volume_file
 from proto import cri_pb2 as cri
@@ -146,6 +147,35 @@ def test_the_double_refuses_what_the_kernel_would() -> None:
     for double in (fake, KernelSubPaths()):
         with pytest.raises(SubPathError, match="leads out of the volume"):
             double.bind(Path("/vol"), "../a", Path("/agent/x"))
+
+
+@pytest.mark.parametrize(
+    ("sub_path", "step"),
+    [
+        ("out", "prepare subPath"),
+        ("up", "prepare subPath"),
+        ("file/below", "prepare subPath"),
+        ("dangling", "create subPath directory"),
+        ("dangling/below", "create subPath directory"),
+    ],
+)
+def test_a_sub_path_that_is_refused_tells_users_nothing_of_the_host(tmp_path: Path, sub_path: str, step: str) -> None:
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    (volume / "out").symlink_to("/etc")
+    (volume / "up").symlink_to("../..")
+    (volume / "file").touch()
+    (volume / "dangling").symlink_to("nowhere")
+    with pytest.raises(ConfigError) as raised:
+        prepare_container(
+            "app",
+            log_folder=tmp_path / "log",
+            hosts=None,
+            termination=tmp_path / "words",
+            binds=[SubPathBind(volume, sub_path, tmp_path / "places/0", "data")],
+            sub_paths=KernelSubPaths(),
+        )
+    assert str(raised.value) == f'failed to {step} for volumeMount "data" of container "app"'
 
 
 def test_files_of_variables_are_read_inside_their_volume(tmp_path: Path) -> None:
