@@ -35,6 +35,10 @@ class Path(str):
         return Path(f"{self}[{key}]")
 
 
+WHOLE: Final = "[]"
+"""The path of no field but of all there is, as upstream writes it."""
+
+
 class ErrorKind(Enum):
     """The reason of a cause; the value is what the wire says."""
 

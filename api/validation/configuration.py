@@ -8,7 +8,7 @@ import msgspec
 
 from api import core_v1 as core
 from api import names
-from api.fields import FieldErrors, forbidden, invalid, required, too_long
+from api.fields import WHOLE, FieldErrors, forbidden, invalid, required, too_long
 from api.validation.checks import complain, immutable
 
 SIZE_LIMIT = 1024 * 1024
@@ -34,7 +34,7 @@ def validate_config_map(config: core.ConfigMap, out: FieldErrors) -> None:
     _validate_keys(config.binary_data, "binaryData", out)
     size = sum(map(names.byte_length, config.data.values())) + sum(map(len, config.binary_data.values()))
     if size > SIZE_LIMIT:
-        out.append(too_long("", SIZE_LIMIT))
+        out.append(too_long(WHOLE, SIZE_LIMIT))
 
 
 def validate_config_map_update(new: core.ConfigMap, old: core.ConfigMap, out: FieldErrors) -> None:

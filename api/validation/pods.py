@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from api import core_v1 as core
 from api import names
 from api.codec import deepcopy
-from api.fields import FieldErrors, duplicate, forbidden, invalid, not_supported, required
+from api.fields import WHOLE, FieldErrors, duplicate, forbidden, invalid, not_supported, required
 from api.pod_resources import compute_qos_class, qos_class
 from api.pods import CONFIG_MIRROR, is_mirror, is_restartable_init
 from api.quantity import Quantity
@@ -263,7 +263,7 @@ def validate_binding(binding: core.Binding, out: FieldErrors) -> None:
 def validate_ephemeral_update(new: core.Pod, old: core.Pod, out: FieldErrors) -> None:
     """pods/ephemeralcontainers: more of them may come, none may change or go."""
     if is_mirror(old):
-        out.append(forbidden("", "static pods do not support ephemeral containers"))
+        out.append(forbidden(WHOLE, "static pods do not support ephemeral containers"))
         return
     validate_pod(new, out)
     kept = {container.name: container for container in new.spec.ephemeral_containers}
@@ -285,7 +285,7 @@ def validate_resize(new: core.Pod, old: core.Pod, out: FieldErrors) -> None:
     elif old.spec.os is not None and old.spec.os.name == "windows":
         refusal = "windows pods cannot be resized"
     if refusal:
-        out.append(forbidden("", refusal))
+        out.append(forbidden(WHOLE, refusal))
         return
     validate_pod(new, out)
     if qos_class(old) != compute_qos_class(new.spec):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from api import core_v1 as core
 from api import meta_v1 as meta
 from api import names
-from api.fields import FieldErrors, duplicate, forbidden, invalid, required
+from api.fields import WHOLE, FieldErrors, duplicate, forbidden, invalid, required
 from api.pod_resources import aggregate_requests
 from api.validation.addresses import validate_address
 from api.validation.checks import complain, dns_label, dns_subdomain, one_of, qualified, required_one_of
@@ -296,10 +296,10 @@ def validate_log_options(options: core.PodLogOptions, out: FieldErrors) -> None:
     if options.since_seconds is not None:
         if options.since_time is not None:
             detail = "at most one of `sinceTime` or `sinceSeconds` may be specified"
-            out.append(forbidden("", detail))
+            out.append(forbidden(WHOLE, detail))
         elif options.since_seconds < 1:
             out.append(invalid("sinceSeconds", options.since_seconds, "must be greater than 0"))
     if options.stream is not None:
         one_of(options.stream, ("All", "Stderr", "Stdout"), "stream", out)
         if options.stream != "All" and options.tail_lines is not None:
-            out.append(forbidden("", "`tailLines` and specific `stream` are mutually exclusive for now"))
+            out.append(forbidden(WHOLE, "`tailLines` and specific `stream` are mutually exclusive for now"))

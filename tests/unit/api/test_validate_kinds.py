@@ -161,7 +161,7 @@ def encoded(text: str) -> str:
             ['data[a]: Invalid value: "a": duplicate of key present in binaryData'],
         ),
         ("ConfigMap", {"data": {"..": "b"}}, ["data[..]: Invalid value: \"..\": must not be '..'"]),
-        ("ConfigMap", {"data": {"a": "x" * 1048577}}, [": Too long: may not be more than 1048576 bytes"]),
+        ("ConfigMap", {"data": {"a": "x" * 1048577}}, ["[]: Too long: may not be more than 1048576 bytes"]),
         ("Secret", {"stringData": {"a": "b"}}, []),
         (
             "Secret",
