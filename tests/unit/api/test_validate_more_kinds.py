@@ -128,6 +128,67 @@ BACKEND = {"service": {"name": "web", "port": {"number": 80}}}
         ),
         (
             "storage.k8s.io/v1",
+            "StorageClass",
+            {"provisioner": "a.io", "parameters": {str(number): "" for number in range(513)}},
+            ["parameters: Too long: may not be more than 512 bytes"],
+        ),
+        (
+            "storage.k8s.io/v1",
+            "StorageClass",
+            {"provisioner": "a.io", "parameters": {"": "x" * (256 << 10), "b": ""}},
+            [
+                'parameters: Invalid value: "": field can not be empty.',
+                "parameters: Too long: may not be more than 262144 bytes",
+            ],
+        ),
+        (
+            "storage.k8s.io/v1",
+            "StorageClass",
+            {
+                "provisioner": "a.io",
+                "allowedTopologies": [
+                    {"matchLabelExpressions": [{"key": "zone", "values": ["a", "b", "a"]}]},
+                    {"matchLabelExpressions": [{"key": "zone", "values": ["b", "a"]}]},
+                    {"matchLabelExpressions": [{"key": "", "values": []}]},
+                ],
+            },
+            [
+                'allowedTopologies.matchLabelExpressions[0].values[2]: Duplicate value: "a"',
+                'allowedTopologies[1].matchLabelExpressions: Duplicate value: ""',
+                "allowedTopologies.matchLabelExpressions[0].values: Required value",
+                'allowedTopologies.matchLabelExpressions[0].key: Invalid value: "": name part must be non-empty',
+                'allowedTopologies.matchLabelExpressions[0].key: Invalid value: "": name part must consist of '
+                "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
+                "'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+                "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+            ],
+        ),
+        (
+            "storage.k8s.io/v1",
+            "CSIDriver",
+            {"spec": {"nodeAllocatableUpdatePeriodSeconds": 9}},
+            ["spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds"],
+        ),
+        (
+            "storage.k8s.io/v1",
+            "CSIStorageCapacity",
+            {"storageClassName": "fast", "capacity": "-1Gi", "nodeTopology": {"matchLabels": {"zone": "-"}}},
+            [
+                'nodeTopology.matchLabels: Invalid value: "-": a valid label must be an empty string or consist of '
+                "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
+                "'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+                "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+                'capacity: Invalid value: "-1Gi": must be greater than or equal to 0',
+            ],
+        ),
+        (
+            "storage.k8s.io/v1",
+            "VolumeAttributesClass",
+            {},
+            ["driverName: Required value", "parameters: Required value: must contain at least one key/value pair"],
+        ),
+        (
+            "storage.k8s.io/v1",
             "VolumeAttachment",
             {"spec": {"attacher": "a.io", "nodeName": "n", "source": {}}},
             ["spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName"],
@@ -210,6 +271,37 @@ def test_addresses_and_ranges_of_services_are_fixed():
     assert [error.path for error in validate_create(old)] == ["metadata.name"]
     old.metadata.name = "2001:db8::1"
     assert validate_create(old) == []
+
+
+def test_a_storage_capacity_belongs_to_one_class_and_place():
+    old = make("storage.k8s.io/v1", "CSIStorageCapacity", storageClassName="fast", nodeTopology={}, capacity="1Gi")
+    more = make("storage.k8s.io/v1", "CSIStorageCapacity", storageClassName="fast", nodeTopology={}, capacity="2Gi")
+    other = make("storage.k8s.io/v1", "CSIStorageCapacity", storageClassName="slow")
+    assert validate_update(more, old) == []
+    assert texts(validate_update(other, old)) == [
+        "nodeTopology: Invalid value: null: field is immutable",
+        'storageClassName: Invalid value: "slow": field is immutable',
+    ]
+
+
+def test_attributes_classes_are_fixed():
+    old = make("storage.k8s.io/v1", "VolumeAttributesClass", driverName="a.io", parameters={"iops": "1"})
+    new = make("storage.k8s.io/v1", "VolumeAttributesClass", driverName="b.io", parameters={"iops": "2"})
+    assert validate_update(old, old) == []
+    assert texts(validate_update(new, old)) == [
+        "driverName: Forbidden: updates to driverName are forbidden.",
+        "parameters: Forbidden: updates to parameters are forbidden.",
+    ]
+
+
+def test_a_driver_of_a_node_changes_in_how_many_volumes_it_takes_alone():
+    def node(**driver: Any) -> Any:
+        return make("storage.k8s.io/v1", "CSINode", spec={"drivers": [{"name": "a.io", "nodeID": "n1"} | driver]})
+
+    assert validate_update(node(allocatable={"count": 3}), node(allocatable={"count": 2})) == []
+    assert validate_update(node(name="b.io", nodeID="other"), node()) == []
+    (error,) = texts(validate_update(node(nodeID="n2"), node()))
+    assert error.startswith("CSINodeDriver: Invalid value: ") and error.endswith(": field is immutable")
 
 
 def test_storage_classes_are_fixed():
