@@ -24,7 +24,7 @@ from controlplane.apiserver.registry.services import ServiceStrategy
 from controlplane.apiserver.registry.signing_requests import SigningRequestStrategy
 from controlplane.apiserver.registry.strategy import Strategy
 from controlplane.apiserver.registry.versions import ConvertedRegistry
-from controlplane.apiserver.registry.volumes import PendingStrategy
+from controlplane.apiserver.registry.volumes import ClaimStrategy, VolumeStrategy
 from controlplane.store.interface import Store
 
 
@@ -83,8 +83,8 @@ def _strategy(resource: Resource, networks: Networks, chance: random.Random) -> 
 
 _STRATEGIES: dict[GroupName, type[Strategy]] = {
     GroupName("", "namespaces"): NamespaceStrategy,
-    GroupName("", "persistentvolumeclaims"): PendingStrategy,
-    GroupName("", "persistentvolumes"): PendingStrategy,
+    GroupName("", "persistentvolumeclaims"): ClaimStrategy,
+    GroupName("", "persistentvolumes"): VolumeStrategy,
     GroupName("", "pods"): PodStrategy,
     GroupName("batch", "jobs"): JobStrategy,
     GroupName("certificates.k8s.io", "certificatesigningrequests"): SigningRequestStrategy,

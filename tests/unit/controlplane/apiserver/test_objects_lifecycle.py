@@ -67,6 +67,24 @@ async def test_status_is_not_the_creators_to_say(api: Harness) -> None:
     assert made["metadata"]["generation"] == 1
 
 
+async def test_a_volume_says_since_when_it_is_in_its_phase(api: Harness) -> None:
+    source = {"hostPath": {"path": "/srv"}, "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+    volumes = "/api/v1/persistentvolumes"
+    made = (await api.create(volumes, {"metadata": {"name": "v"}, "spec": source})).ok["status"]
+    assert made["phase"] == "Pending"
+    began = made["lastPhaseTransitionTime"]
+
+    async def report(**status: str) -> Any:
+        await api.clock.advance(60)
+        return (await api.patch(f"{volumes}/v/status", {"status": status})).ok["status"]
+
+    assert (await report(message="looked at"))["lastPhaseTransitionTime"] == began
+    available = await report(phase="Available")
+    assert available["lastPhaseTransitionTime"] > began
+    told = await report(phase="Bound", lastPhaseTransitionTime="2001-01-01T00:00:00Z")
+    assert told["lastPhaseTransitionTime"] == "2001-01-01T00:00:00Z"
+
+
 async def test_a_node_reports_its_status_along(api: Harness) -> None:
     body = {"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}}
     assert (await api.create("/api/v1/nodes", body))["status"]["capacity"] == {"cpu": "4"}
