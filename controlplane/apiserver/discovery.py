@@ -60,7 +60,8 @@ def wants_aggregated(accept: str) -> bool:
         if media_type not in (JSON, "*/*"):
             continue
         given = dict(parameter.partition("=")[::2] for parameter in parameters)
-        given.pop("q", None)
+        for other in ("q", "profile"):
+            given.pop(other, None)
         if given == _AGGREGATED_PARAMETERS:
             return True
         if not given:

@@ -18,6 +18,7 @@ from api import autoscaling_v2 as autoscaling
 from api import codec
 from api import core_v1 as core
 from api import events_v1 as events
+from api.defaults.autoscaling import TARGET_UTILIZATION
 from api.errors import GroupName
 
 
@@ -112,15 +113,14 @@ def _autoscaler_to_stored(served: autoscaling_v1.HorizontalPodAutoscaler) -> aut
     spec, status = served.spec, served.status
     kept = served.metadata.annotations
     metrics = _read(kept, _METRICS, list[autoscaling.MetricSpec]) or []
-    if spec.target_cpu_utilization_percentage is not None:
-        target = autoscaling.MetricTarget(
-            type="Utilization", average_utilization=spec.target_cpu_utilization_percentage
-        )
-        metrics.append(
-            autoscaling.MetricSpec(
-                type="Resource", resource=autoscaling.ResourceMetricSource(name="cpu", target=target)
-            )
-        )
+    share = spec.target_cpu_utilization_percentage
+    if share is None and not metrics:
+        # The older version cannot default this itself: only here all metrics are known.
+        share = TARGET_UTILIZATION
+    if share is not None:
+        target = autoscaling.MetricTarget(type="Utilization", average_utilization=share)
+        resource = autoscaling.ResourceMetricSource(name="cpu", target=target)
+        metrics.append(autoscaling.MetricSpec(type="Resource", resource=resource))
     current = _read(kept, _CURRENT, list[autoscaling.MetricStatus]) or []
     if status.current_cpu_utilization_percentage is not None:
         value = autoscaling.MetricValueStatus(average_utilization=status.current_cpu_utilization_percentage)

@@ -89,11 +89,11 @@ class ConvertedRegistry(Registry):
 
     async def create(self, namespace: str, name: str, value: bytes) -> bytes:
         """See `Registry`."""
-        return self._served(await self.stored.create(namespace, name, self._to_stored(value)), value)
+        return self._to_served(await self.stored.create(namespace, name, self._to_stored(value)))
 
     async def replace(self, entry: Entry, value: bytes) -> bytes:
         """See `Registry`."""
-        return self._served(await self.stored.replace(entry, self._to_stored(value)), value)
+        return self._to_served(await self.stored.replace(entry, self._to_stored(value)))
 
     def watched_as(self, encoding: WatchEncoding) -> WatchEncoding:
         """See `Registry`."""
@@ -102,9 +102,13 @@ class ConvertedRegistry(Registry):
     def _to_stored(self, value: bytes) -> bytes:
         return codec.encode(self._conversion.to_stored(codec.decode(value, self.type)))
 
-    def _served(self, stored: bytes, value: bytes) -> bytes:
-        """What was written, with the version the stored form of it was given."""
-        return splice(value, int(codec.decode(stored, self.stored.type).metadata.resource_version))
+    def _to_served(self, value: bytes) -> bytes:
+        """What was stored, as it will be read: the conversion there may have defaulted something."""
+        stored = codec.decode(value, self.stored.type)
+        revision = int(stored.metadata.resource_version)
+        served = self._conversion.to_served(stored)
+        served.metadata.resource_version = ""
+        return splice(codec.encode(served), revision)
 
 
 class _ConvertedEvents:

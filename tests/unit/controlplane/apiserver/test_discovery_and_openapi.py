@@ -119,6 +119,7 @@ def test_unknown_groups_and_versions_are_not_found(path: str) -> None:
     [
         (KUBECTL, True),
         (AGGREGATED, True),
+        (AGGREGATED + ";profile=nopeer", True),
         ("application/json; as=APIGroupDiscoveryList; v=v2; g=apidiscovery.k8s.io", True),
         ("application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json", False),
         ("application/json, " + AGGREGATED, False),

@@ -83,3 +83,14 @@ async def test_an_older_autoscaler_keeps_the_metrics_it_cannot_say(api: Harness)
     assert metrics[0] == memory
     assert metrics[1]["resource"]["target"]["averageUtilization"] == 50
     assert "annotations" not in (await api.get(f"{newer}/h")).ok["metadata"]
+
+
+async def test_an_older_autoscaler_without_a_metric_has_the_default_one(api: Harness) -> None:
+    newer, older = (f"/apis/autoscaling/{version}/namespaces/test/horizontalpodautoscalers" for version in ("v2", "v1"))
+    target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+    made = (
+        await api.create(older, {"metadata": {"name": "h"}, "spec": {"scaleTargetRef": target, "maxReplicas": 5}})
+    ).ok
+    assert made["spec"]["targetCPUUtilizationPercentage"] == 80
+    metrics = (await api.get(f"{newer}/h")).ok["spec"]["metrics"]
+    assert [metric["resource"]["target"]["averageUtilization"] for metric in metrics] == [80]
