@@ -17,7 +17,8 @@ class Facts:
 
     `generation` names the parts of an object ("spec", "metadata.annotations") whose change makes a new
     metadata.generation; empty for kinds that do not count generations. `keeps_status` marks the kinds whose status may
-    be given at creation although there is a status subresource.
+    be given at creation although there is a status subresource. `out_of_status` names the members of metadata that are
+    no business of those who write the status.
     """
 
     generation: tuple[str, ...] = ()
@@ -28,7 +29,10 @@ class Facts:
     keeps_status: bool = False
     orphans_by_default: bool = False
     collects_garbage: bool = True
+    out_of_status: tuple[str, ...] = ()
 
+
+_METADATA = ("labels", "annotations", "finalizers", "owner_references", "deletion_timestamp", "generation")
 
 _SPEC = Facts(generation=("spec",), counts_generations=True)
 _COMMON = Facts()
@@ -60,7 +64,7 @@ _FACTS: dict[GroupName, Facts] = {
         generation=("webhooks",), counts_generations=True, unconditional_update=False
     ),
     GroupName("admissionregistration.k8s.io", "validatingadmissionpolicies"): Facts(
-        generation=("spec",), counts_generations=True, unconditional_update=False
+        generation=("spec",), counts_generations=True, unconditional_update=False, out_of_status=_METADATA
     ),
     GroupName("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): Facts(
         generation=("spec",), counts_generations=True, unconditional_update=False
@@ -77,9 +81,11 @@ _FACTS: dict[GroupName, Facts] = {
     GroupName("apiextensions.k8s.io", "customresourcedefinitions"): Facts(
         generation=("spec",), counts_generations=True, unconditional_update=False
     ),
-    GroupName("apiregistration.k8s.io", "apiservices"): Facts(unconditional_update=False),
+    GroupName("apiregistration.k8s.io", "apiservices"): Facts(unconditional_update=False, out_of_status=_METADATA),
     GroupName("apps", "daemonsets"): _SPEC,
-    GroupName("apps", "deployments"): Facts(generation=("spec", "metadata.annotations"), counts_generations=True),
+    GroupName("apps", "deployments"): Facts(
+        generation=("spec", "metadata.annotations"), counts_generations=True, out_of_status=("labels",)
+    ),
     GroupName("apps", "replicasets"): _SPEC,
     GroupName("apps", "statefulsets"): _SPEC,
     GroupName("autoscaling", "horizontalpodautoscalers"): _COMMON,
@@ -89,8 +95,13 @@ _FACTS: dict[GroupName, Facts] = {
     GroupName("discovery.k8s.io", "endpointslices"): Facts(
         generation=("endpoints", "ports", "address_type"), counts_generations=True
     ),
-    GroupName("flowcontrol.apiserver.k8s.io", "flowschemas"): _SPEC,
-    GroupName("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _SPEC,
+    GroupName("events.k8s.io", "events"): Facts(create_on_update=True, collects_garbage=False),
+    GroupName("flowcontrol.apiserver.k8s.io", "flowschemas"): Facts(
+        generation=("spec",), counts_generations=True, out_of_status=_METADATA
+    ),
+    GroupName("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): Facts(
+        generation=("spec",), counts_generations=True, out_of_status=_METADATA
+    ),
     GroupName("networking.k8s.io", "ingresses"): _SPEC,
     GroupName("networking.k8s.io", "ingressclasses"): _SPEC,
     GroupName("networking.k8s.io", "networkpolicies"): _SPEC,
@@ -105,7 +116,7 @@ _FACTS: dict[GroupName, Facts] = {
     GroupName("resource.k8s.io", "deviceclasses"): Facts(
         generation=("spec",), counts_generations=True, returns_deleted=True
     ),
-    GroupName("resource.k8s.io", "resourceclaims"): Facts(returns_deleted=True),
+    GroupName("resource.k8s.io", "resourceclaims"): Facts(returns_deleted=True, out_of_status=_METADATA),
     GroupName("resource.k8s.io", "resourceclaimtemplates"): Facts(returns_deleted=True),
     GroupName("resource.k8s.io", "resourceslices"): Facts(
         generation=("spec",), counts_generations=True, returns_deleted=True
@@ -117,6 +128,8 @@ _FACTS: dict[GroupName, Facts] = {
     GroupName("storage.k8s.io", "csinodes"): Facts(unconditional_update=False, returns_deleted=True),
     GroupName("storage.k8s.io", "csistoragecapacities"): Facts(unconditional_update=False, returns_deleted=True),
     GroupName("storage.k8s.io", "storageclasses"): Facts(returns_deleted=True),
-    GroupName("storage.k8s.io", "volumeattachments"): Facts(unconditional_update=False, returns_deleted=True),
+    GroupName("storage.k8s.io", "volumeattachments"): Facts(
+        unconditional_update=False, returns_deleted=True, out_of_status=_METADATA
+    ),
     GroupName("storage.k8s.io", "volumeattributesclasses"): Facts(returns_deleted=True),
 }

@@ -85,6 +85,8 @@ class Strategy:
         """Keep only the status of `new` (and what of metadata status writers may touch)."""
         for name in self._content:
             setattr(new, name, getattr(old, name))
+        for name in self.facts.out_of_status:
+            setattr(new.metadata, name, getattr(old.metadata, name))
 
     # Deletion.
 

@@ -163,6 +163,20 @@ async def test_each_endpoint_writes_its_half(api: Harness) -> None:
     assert (changed["spec"]["replicas"], changed["status"]["replicas"]) == (7, 9)
 
 
+async def test_the_status_endpoint_leaves_metadata_that_is_not_its_own(api: Harness) -> None:
+    marks = {"metadata": {"labels": {"a": "b"}, "annotations": {"a": "b"}}}
+    await api.create(DEPLOYMENTS, deployment("d"))
+    metadata = (await api.patch(f"{DEPLOYMENTS}/d/status", marks)).ok["metadata"]
+    assert (metadata.get("labels"), metadata["annotations"]) == (None, {"a": "b"})
+    levels = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"
+    spec = {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}
+    await api.create(levels, {"metadata": {"name": "l"}, "spec": spec})
+    status = {"conditions": [{"type": "Seen", "status": "True"}]}
+    changed = (await api.patch(f"{levels}/l/status", {**marks, "status": status})).ok
+    assert changed["status"]["conditions"][0]["type"] == "Seen"
+    assert not changed["metadata"].keys() & {"labels", "annotations"}
+
+
 async def test_the_three_patch_formats(api: Harness) -> None:
     made = (await api.create(DEPLOYMENTS, deployment("d"))).ok
     containers = [{"name": "second", "image": "y"}]

@@ -38,6 +38,13 @@ async def test_an_event_is_one_object_in_both_groups(api: Harness) -> None:
     (await api.get(f"{CORE}/e")).refused(404, "NotFound")
 
 
+async def test_an_event_may_be_made_by_a_put_in_either_group(api: Harness) -> None:
+    event = {"metadata": {"name": "p"}, "eventTime": "2024-01-01T00:00:00.000000Z", "type": "Normal", "reason": "r"}
+    event |= {"reportingController": "c", "reportingInstance": "i", "action": "a", "regarding": REFERENCE}
+    assert (await api.update(f"{NEWER}/p", event)).status == 201
+    assert (await api.get(f"{CORE}/p")).ok["reason"] == "r"
+
+
 async def test_both_groups_list_and_watch_the_same_events(api: Harness) -> None:
     since = (await api.get(NEWER)).ok["metadata"]["resourceVersion"]
     watching = await api.watch(f"{NEWER}?watch=1&resourceVersion={since}&fieldSelector=regarding.name%3Dp")
