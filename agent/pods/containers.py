@@ -128,8 +128,9 @@ def _state(one: ObservedContainer, facts: ContainerFacts, old: core.ContainerSta
             exit_code=one.exit_code,
             reason=one.reason or ("Completed" if one.exit_code == 0 else "Error"),
             message=one.message,
-            started_at=_stamp(one.started_at),
-            finished_at=_stamp(one.finished_at),
+            # The epoch for one that could not even be started.
+            started_at=Time.from_timestamp(one.started_at),
+            finished_at=Time.from_timestamp(one.finished_at),
             container_id=f"{facts.runtime_name}://{one.id}",
         )
         return core.ContainerState(terminated=terminated)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from agent.pods.go_text import quoted
 from api.pods import AnyContainer
 
 
 def resolve_port(port: int | str, container: AnyContainer) -> int:
-    """Raises ValueError when there is no such port or the number is out of range."""
+    """Raises ValueError when there is no such port, which upstream then takes for a number that it is not, or the number
+    is out of range.
+    """
     if isinstance(port, int):
         number = port
     else:
@@ -16,7 +19,7 @@ def resolve_port(port: int | str, container: AnyContainer) -> int:
         elif port.isdigit():
             number = int(port)
         else:
-            raise ValueError(f"port {port} not found")
+            raise ValueError(f"strconv.Atoi: parsing {quoted(port)}: invalid syntax")
     if not 0 < number < 65536:
         raise ValueError(f"invalid port number: {number}")
     return number

@@ -161,6 +161,12 @@ class TestContainerStatuses:
         (status,) = tell(pod("a"), seen(), waiting={"a": why}).container_statuses
         assert _waiting(status) == "ImagePullBackOff"
 
+    def test_of_a_container_that_could_not_be_started_say_that_it_was_at_the_epoch(self) -> None:
+        one = dataclasses.replace(exited("a", 128), started_at=0.0, finished_at=1020.0, reason="StartError")
+        ended = tell(pod("a"), seen(one)).container_statuses[0].state.terminated
+        assert ended is not None
+        assert (ended.started_at, ended.finished_at) == ("1970-01-01T00:00:00Z", "1970-01-01T00:17:00Z")
+
     def test_of_a_container_the_runtime_lost_say_so_and_count_the_restart(self) -> None:
         web = pod("a")
         before = tell(web, seen(running("a")))
