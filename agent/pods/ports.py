@@ -7,8 +7,8 @@ from api.pods import AnyContainer
 
 
 def resolve_port(port: int | str, container: AnyContainer) -> int:
-    """Raises ValueError when there is no such port, which upstream then takes for a number that it is not, or the number
-    is out of range.
+    """Raises ValueError when the number is out of range, or when no port has the name: upstream then takes the name for
+    a number, and tells what is wrong with that.
     """
     if isinstance(port, int):
         number = port
