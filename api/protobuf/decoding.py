@@ -104,9 +104,9 @@ def _value(value: int | memoryview, wire_type: int, shape: Shape, depth: int) ->
     if isinstance(shape, FreeForm):
         return _free_form(_piece(value, wire_type))
     if isinstance(shape, Alternatives):
-        if shape.definition is None or shape.definition.name != _INT_OR_STRING:
-            raise LookupError("protobuf: a field of several types has no protobuf form")
-        return _int_or_string(_piece(value, wire_type))
+        if shape.definition is not None and shape.definition.name == _INT_OR_STRING:
+            return _int_or_string(_piece(value, wire_type))
+        return _schema_or_other(_piece(value, wire_type), shape, depth)
     if not isinstance(shape, Scalar):
         raise WireError("proto: a list or map within a list")
     python = shape.python
@@ -118,6 +118,8 @@ def _value(value: int | memoryview, wire_type: int, shape: Shape, depth: int) ->
         return bool(_number(value, wire_type))
     if python is int:
         return wire.signed(_number(value, wire_type))
+    if python is float:
+        return wire.double(_number(value, wire_type))
     piece = _piece(value, wire_type)
     return base64.b64encode(piece).decode("ascii") if python is bytes else _text(piece)
 
@@ -150,6 +152,24 @@ def _int_or_string(data: memoryview) -> int | str:
         elif number == 3:
             text = _text(_piece(value, wire_type))
     return text if kind == 1 else number_value
+
+
+def _schema_or_other(data: memoryview, shape: Alternatives, depth: int) -> Any:
+    """What a schema may have in a schema's stead: a boolean, which is numbered before it, or a list, after it."""
+    schema, other = shape.choices
+    listed = isinstance(other, ListOf)
+    found: dict[str, Any] | None = None
+    instead: Any = [] if listed else False
+    for number, wire_type, value in wire.fields(data):
+        if number == (1 if listed else 2):
+            found = _value(value, wire_type, schema, depth)
+        elif isinstance(other, ListOf) and number == 2:
+            instead.extend(_items(value, wire_type, other.item, depth))
+        elif number == 1:
+            instead = bool(_number(value, wire_type))
+    if listed:
+        return instead or found
+    return instead if found is None else found
 
 
 def _free_form(data: memoryview) -> Any:

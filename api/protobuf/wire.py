@@ -5,6 +5,7 @@ Source: https://protobuf.dev/programming-guides/encoding. Knows neither messages
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
@@ -58,6 +59,13 @@ def varint(data: memoryview, position: int) -> tuple[int, int]:
 def signed(value: int) -> int:
     """A varint as a signed number of 64 bits, which is how int32 and int64 are sent."""
     return value - (1 << 64) if value >> 63 else value
+
+
+def double(value: int) -> float:
+    """A fixed 64-bit number as the floating-point number whose bits it is."""
+    number: float
+    (number,) = struct.unpack("<d", value.to_bytes(8, "little"))
+    return number
 
 
 def number_field(number: int, value: int) -> bytes:
