@@ -135,8 +135,6 @@ def _refused(error: patches.PatchError) -> errors.StatusError:
     if error.code == 413:
         return errors.request_entity_too_large(str(error))
     if error.code == 422:
-        refused = errors.generic_server_response(422, "", server_message=str(error))
-        if refused.status.details is not None:
-            refused.status.details.causes = [meta.StatusCause(message=str(error))]
-        return refused
+        # Which operation it was is not said: clients know this refusal by its words.
+        return errors.generic_server_response(422, "")
     return errors.StatusError(meta.Status(status="Failure", code=error.code, message=str(error)))

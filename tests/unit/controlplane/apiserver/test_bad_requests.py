@@ -233,6 +233,13 @@ async def test_patches(api_with_map: Harness, kind: str, body: bytes, code: int,
     assert (await api_with_map.get(f"{MAPS}/a"))["data"] == {"x": "1"}
 
 
+async def test_a_json_patch_that_does_not_fit_is_refused_in_general_words(api_with_map: Harness) -> None:
+    operations = [{"op": "test", "path": "/data/x", "value": "2"}]
+    answer = await api_with_map.patch(f"{MAPS}/a", operations, JSON_PATCH)
+    assert answer.refused(422, "Invalid") == "the server rejected our request due to an error in our request"
+    assert answer["details"] == {}
+
+
 async def test_options_of_writes(api_with_map: Harness) -> None:
     api = api_with_map
     assert "dryRun: Unsupported value" in (await api.create(f"{MAPS}?dryRun=Some", {})).refused(422, "Invalid")
