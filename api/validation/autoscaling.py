@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from api import autoscaling_v1, autoscaling_v2
 from api.fields import FieldErrors, invalid, required
-from api.validation.checks import one_of, positive
+from api.quantity import Quantity
+from api.validation.checks import NOT_NEGATIVE, non_negative, one_of, positive, required_segment
+from api.validation.metric_sources import validate_metrics
 from api.validation.rules import Rules
 
 Scaler = autoscaling_v1.HorizontalPodAutoscaler | autoscaling_v2.HorizontalPodAutoscaler
@@ -22,10 +24,12 @@ def validate_scaler(scaler: Scaler, out: FieldErrors) -> None:
     if spec.min_replicas is not None and spec.max_replicas < spec.min_replicas:
         detail = "must be greater than or equal to `minReplicas`"
         out.append(invalid("spec.maxReplicas", spec.max_replicas, detail))
-    for value, wire in ((spec.scale_target_ref.kind, "kind"), (spec.scale_target_ref.name, "name")):
-        if not value:
-            out.append(required(f"spec.scaleTargetRef.{wire}"))
-    if isinstance(spec, autoscaling_v2.HorizontalPodAutoscalerSpec) and spec.behavior is not None:
+    required_segment(spec.scale_target_ref.kind, "spec.scaleTargetRef.kind", out)
+    required_segment(spec.scale_target_ref.name, "spec.scaleTargetRef.name", out)
+    if not isinstance(spec, autoscaling_v2.HorizontalPodAutoscalerSpec):
+        return
+    validate_metrics(spec.metrics, "spec.metrics", out)
+    if spec.behavior is not None:
         for rules, wire in ((spec.behavior.scale_up, "scaleUp"), (spec.behavior.scale_down, "scaleDown")):
             if rules is not None:
                 _validate_rules(rules, f"spec.behavior.{wire}", out)
@@ -51,6 +55,13 @@ def _validate_rules(rules: autoscaling_v2.HPAScalingRules, path: str, out: Field
         if policy.period_seconds > _MAX_PERIOD:
             detail = f"must be less than or equal to {_MAX_PERIOD}"
             out.append(invalid(f"{where}.periodSeconds", policy.period_seconds, detail))
+    if rules.tolerance is not None and rules.tolerance < Quantity("0"):
+        out.append(invalid(f"{path}.tolerance", rules.tolerance, NOT_NEGATIVE))
 
 
-RULES = {"HorizontalPodAutoscaler": Rules(create=validate_scaler)}
+def validate_scaler_status(new: Scaler, _: Scaler, out: FieldErrors) -> None:
+    non_negative(new.status.current_replicas, "status.currentReplicas", out)
+    non_negative(new.status.desired_replicas, "status.desiredReplicas", out)
+
+
+RULES = {"HorizontalPodAutoscaler": Rules(create=validate_scaler, status=validate_scaler_status)}

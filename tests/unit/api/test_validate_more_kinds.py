@@ -304,6 +304,81 @@ def test_a_driver_of_a_node_changes_in_how_many_volumes_it_takes_alone():
     assert error.startswith("CSINodeDriver: Invalid value: ") and error.endswith(": field is immutable")
 
 
+TARGET = {"type": "Utilization", "averageUtilization": 50}
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ({"type": "Resource", "resource": {"name": "cpu", "target": TARGET}}, []),
+        (
+            {"type": "Resource"},
+            ["resource: Required value: must populate information for the given metric source"],
+        ),
+        (
+            {"type": "Load", "resource": {"name": "cpu", "target": TARGET}},
+            [
+                'type: Unsupported value: "Load": supported values: "ContainerResource", "External", "Object", "Pods", '
+                '"Resource"'
+            ],
+        ),
+        (
+            {
+                "type": "Resource",
+                "resource": {"name": "cpu", "target": TARGET},
+                "pods": {"metric": {"name": "hits"}, "target": {"type": "AverageValue", "averageValue": "1"}},
+            },
+            ["pods: Forbidden: must populate the given metric source only"],
+        ),
+        (
+            {"type": "Pods", "pods": {"metric": {"name": ""}, "target": {"type": "Most", "value": "0"}}},
+            [
+                "pods.metric.name: Required value: must specify a metric name",
+                'pods.target.type: Invalid value: "Most": must be either Utilization, Value, or AverageValue',
+                'pods.target.value: Invalid value: "0": must be positive',
+                "pods.target.averageValue: Required value: must specify a positive target averageValue",
+            ],
+        ),
+        (
+            {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "A", "target": {}}},
+            [
+                'containerResource.container: Invalid value: "A": ',
+                "containerResource.target.type: Required value: must specify a metric target type",
+                'containerResource.target.type: Invalid value: "": must be either Utilization, Value, or AverageValue',
+                "containerResource.target.averageUtilization: Required value: must set either a target raw value or a "
+                "target utilization",
+            ],
+        ),
+        (
+            {
+                "type": "External",
+                "external": {
+                    "metric": {"name": "queue"},
+                    "target": {"type": "Value", "value": "1", "averageValue": "1"},
+                },
+            },
+            ["external.target.value: Forbidden: may not set both a target value for metric and a per-pod target"],
+        ),
+        (
+            {
+                "type": "Object",
+                "object": {"describedObject": {"kind": "Ingress"}, "metric": {"name": "hits"}, "target": TARGET},
+            },
+            [
+                "object.describedObject.name: Required value",
+                "object.target.averageValue: Required value: must set either a target value or averageValue",
+            ],
+        ),
+    ],
+)
+def test_metrics_that_scale(metric, expected):
+    spec = {"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "d"}, "metrics": [metric]}
+    found = texts(validate_create(make("autoscaling/v2", "HorizontalPodAutoscaler", spec=spec)))
+    assert len(found) == len(expected)
+    for text, start in zip(found, expected, strict=True):
+        assert text.startswith(f"spec.metrics[0].{start}")
+
+
 def test_storage_classes_are_fixed():
     old = make("storage.k8s.io/v1", "StorageClass", provisioner="a.io", parameters={"a": "b"})
     new = make("storage.k8s.io/v1", "StorageClass", provisioner="b.io", reclaimPolicy="Retain")
