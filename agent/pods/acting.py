@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 
 from agent.pods.containers import Waiting
+from agent.pods.identity import container_hash
 from agent.pods.killing import KillError, container_grace, grace_period
 from agent.pods.memory import Memory
 from agent.pods.observed import ObservedPod
@@ -137,7 +138,7 @@ class Actor:
         if container is None:
             return True
         if action.backoff is not None:
-            memory.backoffs[action.name] = action.backoff
+            memory.backoffs[container_hash(container)] = action.backoff
         target = runtime.container(getattr(container, "target_container_name", ""))
         try:
             await self._world.starter.start(

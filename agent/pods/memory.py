@@ -22,7 +22,7 @@ class Memory:
 
     record: Record = field(default_factory=Record)
     backoffs: dict[str, Backoff] = field(default_factory=dict)
-    """By container name."""
+    """By `container_hash`."""
     exited_at: dict[str, float] = field(default_factory=dict)
     """By container id, monotonic seconds."""
     waiting: dict[str, Waiting] = field(default_factory=dict)

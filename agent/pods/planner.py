@@ -160,7 +160,7 @@ class _Planner:
             last = self._runtime.container(container.name)
             ended = last is not None and last.state is ContainerState.EXITED
             if last is not None and ended and restarts.asks_to_restart_all(container, last.exit_code):
-                self._hold_back(container.name, last)
+                self._hold_back(container, last)
         if self._waits:
             return []
         ephemeral = {one.name for one in self._pod.spec.ephemeral_containers}
@@ -290,20 +290,20 @@ class _Planner:
         newest = self._runtime.container(name)
         attempt = max(newest.attempt + 1 if newest else 0, self._view.next_attempts.get(name, 0))
         last = restarts.newest_exited(self._runtime, name)
-        backoff = self._view.backoffs.get(name)
+        backoff = self._view.backoffs.get(container_hash(container))
         if last is None:
-            # It may have run before, and been removed since.
-            ran = restarts.raised(backoff, self._now, self._now) if attempt > 0 else None
+            # It may have run before, and been removed since. One that runs and is replaced has not failed yet.
+            ran = restarts.raised(backoff, self._now, self._now) if attempt > 0 and newest is None else None
             self._starts.append(StartContainer(name, kind, attempt, ran))
-        elif not self._hold_back(name, last):
+        elif not self._hold_back(container, last):
             exited_at = self._view.exited_at.get(last.id, self._now)
             self._starts.append(StartContainer(name, kind, attempt, restarts.raised(backoff, exited_at, self._now)))
 
-    def _hold_back(self, name: str, last: ObservedContainer) -> bool:
+    def _hold_back(self, container: AnyContainer, last: ObservedContainer) -> bool:
         """Whether the container's back-off, counted from its last end, is not over yet; then it is noted."""
-        backoff = self._view.backoffs.get(name)
+        backoff = self._view.backoffs.get(container_hash(container))
         wait = restarts.remaining(backoff, self._view.exited_at.get(last.id, self._now), self._now)
         if wait <= 0 or backoff is None:
             return False
-        self._waits.append(BackingOff(name, backoff.delay, self._now + wait))
+        self._waits.append(BackingOff(container.name, backoff.delay, self._now + wait))
         return True

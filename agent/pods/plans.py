@@ -111,7 +111,7 @@ class View:
     failed: Mapping[str, KillReason] = field(default_factory=dict)
     """Ids of running containers that a probe condemned."""
     backoffs: Mapping[str, Backoff] = field(default_factory=dict)
-    """By container name."""
+    """By `container_hash`: a container that is given another image begins anew."""
     exited_at: Mapping[str, float] = field(default_factory=dict)
     """By container id, monotonic seconds."""
     next_attempts: Mapping[str, int] = field(default_factory=dict)

@@ -27,6 +27,7 @@ from tests.unit.agent.pod_builders import exited, in_state, nothing, pod, runnin
 
 UNKNOWN = ContainerState.UNKNOWN
 NOW = 5000.0
+A = container_hash(pod("a").spec.containers[0])
 
 
 def look(pod_: core.Pod, runtime: ObservedPod, **facts: object) -> Plan:
@@ -122,9 +123,7 @@ class TestCrashLoop:
         assert isinstance(start, StartContainer) and start.backoff == Backoff(10.0, NOW)
 
     def test_the_second_waits_ten_seconds_from_the_end(self) -> None:
-        made = look(
-            pod("a"), seen(exited("a", 1, 1)), exited_at={"a-1": NOW - 3}, backoffs={"a": Backoff(10.0, NOW - 5)}
-        )
+        made = look(pod("a"), seen(exited("a", 1, 1)), exited_at={"a-1": NOW - 3}, backoffs={A: Backoff(10.0, NOW - 5)})
         assert made.actions == ()
         assert made.retry_at == pytest.approx(NOW + 7)
         assert made.backing_off[0].delay == 10.0
@@ -133,20 +132,28 @@ class TestCrashLoop:
     def test_the_delay_doubles_up_to_five_minutes(self, before: float, after: float) -> None:
         ended = NOW - before - 1
         made = look(
-            pod("a"), seen(exited("a", 1, 3)), exited_at={"a-3": ended}, backoffs={"a": Backoff(before, ended - 5)}
+            pod("a"), seen(exited("a", 1, 3)), exited_at={"a-3": ended}, backoffs={A: Backoff(before, ended - 5)}
         )
         (start,) = made.actions
         assert isinstance(start, StartContainer) and start.backoff == Backoff(after, NOW)
 
     def test_ten_minutes_of_running_wipe_the_slate(self) -> None:
-        made = look(
-            pod("a"), seen(exited("a", 1, 3)), exited_at={"a-3": NOW}, backoffs={"a": Backoff(300.0, NOW - 601)}
-        )
+        made = look(pod("a"), seen(exited("a", 1, 3)), exited_at={"a-3": NOW}, backoffs={A: Backoff(300.0, NOW - 601)})
         (start,) = made.actions
         assert isinstance(start, StartContainer) and start.backoff == Backoff(10.0, NOW)
 
+    def test_a_container_that_is_killed_for_the_first_time_has_not_failed_before(self) -> None:
+        made = look(pod("a"), seen(running("a")), failed={"a-0": KillReason.LIVENESS})
+        start = made.actions[-1]
+        assert isinstance(start, StartContainer) and start.backoff is None
+
+    def test_another_image_does_not_wait_for_what_the_old_one_did(self) -> None:
+        waiting = {A: Backoff(300.0, NOW - 5)}
+        mended = pod({"name": "a", "image": "mended"})
+        assert brief(look(mended, seen(exited("a", 1, 7)), exited_at={"a-7": NOW}, backoffs=waiting)) == ["start a#8"]
+
     def test_one_container_in_back_off_keeps_no_other_from_starting(self) -> None:
-        made = look(pod("a", "b"), seen(exited("a", 1)), exited_at={"a-0": NOW}, backoffs={"a": Backoff(10.0, NOW - 1)})
+        made = look(pod("a", "b"), seen(exited("a", 1)), exited_at={"a-0": NOW}, backoffs={A: Backoff(10.0, NOW - 1)})
         assert brief(made) == ["start b#0"] and made.retry_at == NOW + 10
 
 
