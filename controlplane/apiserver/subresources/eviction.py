@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from api import codec, errors, pods
 from api import core_v1 as core
 from api import meta_v1 as meta
@@ -12,6 +10,7 @@ from api.selectors import from_struct
 from controlplane.apiserver import bodies, negotiation, options, replies
 from controlplane.apiserver.exchange import Exchange, Reply
 from controlplane.apiserver.registry.registry import Registry
+from controlplane.apiserver.subresources.budgets import ambiguous, is_free, spend, unprocessed
 from controlplane.apiserver.verbs import create, metadata
 from controlplane.apiserver.verbs.delete import delete_object
 from controlplane.apiserver.verbs.environment import Environment
@@ -35,13 +34,18 @@ async def evict(registry: Registry, budgets: Registry, environment: Environment,
     if wanted.dry_run:
         deletion.dry_run = ["All"]
     pod: core.Pod = registry.decode(registry.find(info.namespace, info.name))
-    if _counts(pod):
-        await _spend(budgets, environment, pod, dry_run=bool(deletion.dry_run))
+    free = await _ask(budgets, environment, pod, dry_run=bool(deletion.dry_run)) if _counts(pod) else ""
+    guarded = bool(free) and _guard(deletion, pod)
 
     def mark(evicted: core.Pod) -> None:
         _tell(evicted, environment)
 
-    await delete_object(registry, environment, exchange, info.namespace, info.name, deletion, mark)
+    try:
+        await delete_object(registry, environment, exchange, info.namespace, info.name, deletion, mark)
+    except errors.StatusError as error:
+        if guarded and errors.is_conflict(error):
+            raise unprocessed(free) from None
+        raise
     return replies.reply(exchange, output, _SUCCESS, 201)
 
 
@@ -65,8 +69,21 @@ def _counts(pod: core.Pod) -> bool:
     return not pods.is_terminal(pod) and pod.status.phase != "Pending" and pod.metadata.deletion_timestamp is None
 
 
-async def _spend(budgets: Registry, environment: Environment, pod: core.Pod, *, dry_run: bool) -> None:
-    """Take one disruption from the budget that covers the pod; raises StatusError (TooManyRequests)."""
+def _guard(deletion: meta.DeleteOptions, pod: core.Pod) -> bool:
+    """Hold the deletion to the pod as it was judged: it may be ready by now. False if the client does so itself."""
+    asked = deletion.preconditions or meta.Preconditions()
+    if asked.resource_version is not None:
+        return False
+    asked.resource_version = pod.metadata.resource_version
+    deletion.preconditions = asked
+    return True
+
+
+async def _ask(budgets: Registry, environment: Environment, pod: core.Pod, *, dry_run: bool) -> str:
+    """Take one disruption from the budget that covers the pod; the budget's name if it let the pod go for nothing.
+
+    Raises StatusError (TooManyRequests, Forbidden, InternalError).
+    """
     for _ in range(ATTEMPTS):
         covering = [
             entry
@@ -74,42 +91,22 @@ async def _spend(budgets: Registry, environment: Environment, pod: core.Pod, *, 
             if _selects(budgets.cache.object(entry), pod)
         ]
         if not covering:
-            return
+            return ""
         if len(covering) > 1:
-            raise errors.internal(
-                "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-            )
-        budget: Any = budgets.decode(covering[0])
-        if not pods.is_ready(pod) and budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
-            return
-        _check(budget)
-        budget.status.disruptions_allowed -= 1
-        budget.status.disrupted_pods = {**budget.status.disrupted_pods, pod.metadata.name: environment.stamp()}
+            raise ambiguous()
+        budget: policy.PodDisruptionBudget = budgets.decode(covering[0])
+        if is_free(budget, pod):
+            return budget.metadata.name
+        spend(budget, pod.metadata.name, environment.stamp())
         if dry_run:
-            return
+            return ""
         try:
             await budgets.replace(covering[0], budgets.encode(budget))
-            return
+            return ""
         except Conflict:
             continue
-    raise errors.too_many_requests("Cannot evict pod as it would violate the pod's disruption budget.", 10)
-
-
-def _check(budget: policy.PodDisruptionBudget) -> None:
-    name = budget.metadata.name
-    if budget.status.observed_generation < budget.metadata.generation:
-        raise _refused(name, f"The disruption budget {name} is still being processed by the server.", 10)
-    if budget.status.disruptions_allowed < 1:
-        healthy, needed = budget.status.current_healthy, budget.status.desired_healthy
-        raise _refused(name, f"The disruption budget {name} needs {needed} healthy pods and has {healthy} currently", 0)
+    raise unprocessed(covering[0].name)
 
 
 def _selects(budget: policy.PodDisruptionBudget, pod: core.Pod) -> bool:
     return budget.spec.selector is not None and from_struct(budget.spec.selector).matches(pod.metadata.labels)
-
-
-def _refused(name: str, message: str, retry_after: int) -> errors.StatusError:
-    error = errors.too_many_requests("Cannot evict pod as it would violate the pod's disruption budget.", retry_after)
-    if error.status.details is not None:
-        error.status.details.causes = [meta.StatusCause(reason="DisruptionBudget", message=message)]
-    return error

@@ -1,4 +1,4 @@
-"""scale, binding, eviction, tokens, approval and reviews."""
+"""scale, binding, tokens, approval and reviews."""
 
 from __future__ import annotations
 
@@ -90,30 +90,6 @@ async def test_bindings_that_cannot_be(api: Harness) -> None:
     assert "UID in precondition" in (await api.create(f"{PODS}/p/binding", binding("p", uid="other"))).refused(
         409, "Conflict"
     )
-
-
-async def test_an_eviction_asks_the_budget(api: Harness) -> None:
-    budgets = "/apis/policy/v1/namespaces/test/poddisruptionbudgets"
-    await api.create(PODS, pod("p", nodeName="n1"))
-    ready = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
-    (await api.patch(f"{PODS}/p/status", ready)).ok  # noqa: B018
-    budget = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "test"}}}}
-    (await api.create(budgets, budget)).ok  # noqa: B018
-    eviction = {"metadata": {"name": "p"}, "deleteOptions": {"gracePeriodSeconds": 1}}
-    answer = await api.create(f"{PODS}/p/eviction", eviction)
-    answer.refused(429, "TooManyRequests")
-    assert answer["details"]["causes"][0]["reason"] == "DisruptionBudget"
-    status = {"status": {"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 0}}
-    (await api.patch(f"{budgets}/b/status", status)).ok  # noqa: B018
-    assert (await api.create(f"{PODS}/p/eviction", eviction)).status == 201
-    evicted = (await api.get(f"{PODS}/p")).ok
-    assert evicted["metadata"]["deletionGracePeriodSeconds"] == 1
-    told = {one["type"]: one for one in evicted["status"]["conditions"]}["DisruptionTarget"]
-    assert (told["status"], told["observedGeneration"]) == ("True", 1)
-    assert (told["reason"], told["message"]) == ("EvictionByEvictionAPI", "Eviction API: evicting")
-    spent = (await api.get(f"{budgets}/b")).ok["status"]
-    assert spent["disruptionsAllowed"] == 0
-    assert list(spent["disruptedPods"]) == ["p"]
 
 
 async def test_a_token_for_a_service_account(api: Harness) -> None:
