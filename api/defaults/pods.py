@@ -55,6 +55,16 @@ def default_pod(pod: core.Pod) -> None:
     if spec.host_network:
         _host_ports_from_container_ports(spec.containers)
         _host_ports_from_container_ports(spec.init_containers)
+    _one_address_in_both_fields(pod.status)
+
+
+def _one_address_in_both_fields(status: core.PodStatus) -> None:
+    """`podIP` is the older name of the first of `podIPs`, and wins where they differ."""
+    if status.pod_ip:
+        if not status.pod_ips or status.pod_ips[0].ip != status.pod_ip:
+            status.pod_ips = [core.PodIP(ip=status.pod_ip)]
+    elif status.pod_ips:
+        status.pod_ip = status.pod_ips[0].ip
 
 
 def default_template(template: core.PodTemplateSpec) -> None:

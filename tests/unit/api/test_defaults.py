@@ -43,6 +43,19 @@ def test_pod():
     }
 
 
+@pytest.mark.parametrize(
+    ("given", "address", "addresses"),
+    [
+        ({"podIP": "10.0.0.1"}, "10.0.0.1", ["10.0.0.1"]),
+        ({"podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}, "10.0.0.1", ["10.0.0.1", "fd00::1"]),
+        ({"podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.1"}]}, "10.0.0.2", ["10.0.0.2"]),
+    ],
+)
+def test_both_fields_of_a_pods_address_agree(given, address, addresses):
+    status = defaulted("v1", "Pod", spec={"containers": [CONTAINER]}, status=given)["status"]
+    assert status == {"podIP": address, "podIPs": [{"ip": one} for one in addresses]}
+
+
 def test_requests_follow_limits_and_are_rounded_up():
     container = {**CONTAINER, "resources": {"limits": {"cpu": "1500u", "memory": "1Gi"}, "requests": {"memory": "1Mi"}}}
     spec = defaulted("v1", "Pod", spec={"containers": [container]})["spec"]
