@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from api import core_v1 as core
 from api import names
+from api.codec import deepcopy
 from api.fields import FieldErrors, forbidden, invalid, not_supported, required
 from api.validation import storage_sources as storage
 from api.validation.checks import IMMUTABLE, complain, immutable, no_backsteps, one_of, required_text
 from api.validation.claims import VOLUME_MODES, validate_access_modes
+from api.validation.differences import describe
 from api.validation.resources import validate_positive_amount
 from api.validation.scheduling import validate_node_selector
 from api.validation.volumes import Check, validate_host_path
@@ -44,6 +48,15 @@ def validate_persistent_volume(volume: core.PersistentVolume, out: FieldErrors) 
     if spec.host_path is not None and spec.host_path.path == "/" and recycled:
         detail = "may not be 'recycle' for a hostPath mount of '/'"
         out.append(forbidden("spec.persistentVolumeReclaimPolicy", detail))
+    attributes = spec.volume_attributes_class_name
+    if attributes is None:
+        return
+    if not attributes:
+        out.append(required("spec.volumeAttributesClassName", "an empty string is disallowed"))
+    elif bad := names.dns1123_subdomain(attributes):
+        complain(out, "spec.volumeAttributesClassName", attributes, bad)
+    if spec.csi is None:
+        out.append(required("spec.csi", "has to be specified when using volumeAttributesClassName"))
 
 
 def _validate_source(volume: core.PersistentVolume, out: FieldErrors) -> None:
@@ -123,9 +136,23 @@ _SOURCES: tuple[tuple[str, str, Check], ...] = (
 
 def validate_persistent_volume_update(new: core.PersistentVolume, old: core.PersistentVolume, out: FieldErrors) -> None:
     validate_persistent_volume(new, out)
-    if any(getattr(new.spec, attribute) != getattr(old.spec, attribute) for attribute, _, _ in _SOURCES):
-        out.append(forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation"))
+    changed = _with_source_of(new, old)
+    if changed != old.spec:
+        detail = f"spec.persistentvolumesource is immutable after creation\n{describe(old.spec, changed)}"
+        out.append(forbidden("spec.persistentvolumesource", detail))
     immutable(new.spec.volume_mode, old.spec.volume_mode, "volumeMode", out)
     if old.spec.node_affinity is not None and new.spec.node_affinity != old.spec.node_affinity:
         detail = f"{IMMUTABLE}, except for updating from beta label to GA"
         out.append(invalid("nodeAffinity", new.spec.node_affinity, detail))
+    if old.spec.volume_attributes_class_name is not None and new.spec.volume_attributes_class_name is None:
+        out.append(forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden"))
+
+
+def _with_source_of(new: core.PersistentVolume, old: core.PersistentVolume) -> core.PersistentVolumeSpec:
+    """The old spec with the new source, but for a secret to expand it with, which may be named later."""
+    spec = deepcopy(old.spec)
+    for attribute, _, _ in _SOURCES:
+        setattr(spec, attribute, getattr(new.spec, attribute))
+    if spec.csi is not None and old.spec.csi is not None and old.spec.csi.controller_expand_secret_ref is None:
+        spec.csi = msgspec.structs.replace(spec.csi, controller_expand_secret_ref=None)
+    return spec

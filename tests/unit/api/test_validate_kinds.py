@@ -516,6 +516,36 @@ def test_claims_grow_only():
     ]
 
 
+def persistent_volume(driver: dict[str, Any], **more: Any) -> Any:
+    csi = {"driver": "a.io", "volumeHandle": "1"} | driver
+    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "csi": csi} | more
+    return make("v1", "PersistentVolume", spec=spec)
+
+
+def test_the_source_of_a_volume_is_fixed_but_for_the_secret_to_expand_it_with():
+    secret = {"controllerExpandSecretRef": {"name": "s", "namespace": "n"}}
+    old = persistent_volume({}, volumeAttributesClassName="silver")
+    assert validate_update(persistent_volume(secret, volumeAttributesClassName="gold"), old) == []
+    assert texts(validate_update(persistent_volume({"volumeHandle": "2"}), old)) == [
+        "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n"
+        '- \tcsi.volumeHandle: "1"\n+ \tcsi.volumeHandle: "2"\n',
+        "spec.volumeAttributesClassName: Forbidden: update from non-nil value to nil is forbidden",
+    ]
+    assert texts(validate_update(persistent_volume({}), persistent_volume(secret)))[0].startswith(
+        "spec.persistentvolumesource: Forbidden: "
+    )
+
+
+def test_attributes_of_a_volume_need_a_driver():
+    assert texts(validate_create(persistent_volume({}, volumeAttributesClassName=""))) == [
+        "spec.volumeAttributesClassName: Required value: an empty string is disallowed"
+    ]
+    other = persistent_volume({}, volumeAttributesClassName="silver", csi=None, hostPath={"path": "/srv"})
+    assert texts(validate_create(other)) == [
+        "spec.csi: Required value: has to be specified when using volumeAttributesClassName"
+    ]
+
+
 def test_a_persistent_volume_needs_a_source():
     volume = make("v1", "PersistentVolume", spec={"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]})
     assert texts(validate_create(volume)) == ["spec: Required value: must specify a volume type"]
