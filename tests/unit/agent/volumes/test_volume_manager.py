@@ -80,6 +80,7 @@ async def test_every_kind_lies_where_tools_look_for_it(bench: Bench, tmp_path: P
                     {"configMap": {"name": "c", "items": [{"key": "key", "path": "deep/k"}]}},
                     {"secret": {"name": "s"}},
                     {"downwardAPI": {"items": [{"path": "n", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+                    {},
                 ]
             },
         },
