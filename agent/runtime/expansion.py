@@ -20,9 +20,10 @@ def expand(text: str, values: Mapping[str, str]) -> str:
     return _REFERENCE.sub(_replacer(values), text)
 
 
-def unresolved(text: str, values: Mapping[str, str]) -> list[str]:
-    """Names that are referred to and not known."""
-    return [match[2] for match in _REFERENCE.finditer(text) if match[1] is None and match[2] not in values]
+def without_value(text: str, values: Mapping[str, str]) -> list[str]:
+    """Names that are referred to and are not known, or empty; sorted, each once."""
+    referred = {match[2] for match in _REFERENCE.finditer(text) if match[1] is None}
+    return sorted(name for name in referred if not values.get(name))
 
 
 def _replacer(values: Mapping[str, str]) -> Callable[[re.Match[str]], str]:

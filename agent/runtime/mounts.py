@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from agent.pods.go_text import quoted
 from agent.runtime.errors import ConfigError
-from agent.runtime.expansion import expand, unresolved
+from agent.runtime.expansion import expand, without_value
 from agent.runtime.facts import NodeFacts, Places
 from agent.runtime.hosts import HOSTS_PATH
 from agent.runtime.subpaths import is_outside
@@ -138,9 +137,9 @@ def _sub_path(mount: core.VolumeMount, variables: Mapping[str, str]) -> str:
     if not mount.sub_path_expr:
         sub_path = mount.sub_path
     else:
-        missing = unresolved(mount.sub_path_expr, variables)
+        missing = without_value(mount.sub_path_expr, variables)
         if missing:
-            raise ConfigError(f"missing value for {', '.join(quoted(name) for name in missing)}")
+            raise ConfigError(f"missing value for {', '.join(missing)}")
         sub_path = expand(mount.sub_path_expr, variables)
     if sub_path.startswith("/"):
         raise ConfigError(f"error SubPath `{sub_path}` must not be an absolute path")

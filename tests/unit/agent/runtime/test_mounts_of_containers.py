@@ -74,7 +74,7 @@ def test_sub_paths_are_bound_to_a_place_of_the_pods() -> None:
         ({"name": "data", "mountPath": "/x", "subPath": "/etc"}, "error SubPath `/etc` must not be an absolute path"),
         ({"name": "data", "mountPath": "/x", "subPath": "a/../.."}, "unable to provision SubPath `a/../..`: "),
         ({"name": "data", "mountPath": "/x", "subPathExpr": "$(UP)/etc"}, "unable to provision SubPath `../etc`: "),
-        ({"name": "data", "mountPath": "/x", "subPathExpr": "$(NOPE)"}, 'missing value for "NOPE"'),
+        ({"name": "data", "mountPath": "/x", "subPathExpr": "$(NOPE)/$(NO)"}, "missing value for NO, NOPE"),
         ({"name": "data", "mountPath": "/x", "mountPropagation": "Sideways"}, 'invalid MountPropagation mode: "Side'),
         (
             {"name": "data", "mountPath": "/x", "readOnly": True, "recursiveReadOnly": "Enabled"},

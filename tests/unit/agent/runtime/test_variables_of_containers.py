@@ -9,7 +9,7 @@ import pytest
 from agent.runtime.env_files import EnvFileError, parse_env_file
 from agent.runtime.environment import EnvironmentFacts, build_environment, gather
 from agent.runtime.errors import ConfigError
-from agent.runtime.expansion import expand, unresolved
+from agent.runtime.expansion import expand, without_value
 from agent.runtime.service_variables import service_variables
 from api import core_v1 as core
 from api import meta_v1 as meta
@@ -44,7 +44,7 @@ def test_references_are_replaced_as_the_api_says(text: str, expanded: str) -> No
 
 
 def test_unknown_references_are_named() -> None:
-    assert unresolved("$(A)/$(X)/$$(Y)/$(Z)", {"A": ""}) == ["X", "Z"]
+    assert without_value("$(Z)/$(A)/$(X)/$$(Y)/$(B)/$(Z)", {"A": "", "B": "b"}) == ["A", "X", "Z"]
 
 
 CONFIG_MAP = core.ConfigMap(metadata=meta.ObjectMeta(name="settings"), data={"color": "blue", "two words": "x"})
