@@ -6,8 +6,8 @@ was told before.
 
 from __future__ import annotations
 
-from agent.pods import restarts
 from api import core_v1 as core
+from api.pod_restarts import init_restarts_after, restarts_after
 from api.pods import is_restartable_init, is_static
 
 PENDING = "Pending"
@@ -90,7 +90,7 @@ def _count_init(tally: _Tally, pod: core.Pod, container: core.Container, status:
     if ended is None:
         tally.pending_init += 1
     elif ended.exit_code != 0:
-        again = restarts.init_restarts_after(pod, container, ended.exit_code) or ended.reason == RESTARTING_ALL
+        again = init_restarts_after(pod, container, ended.exit_code) or ended.reason == RESTARTING_ALL
         if not again:
             tally.init_failed += 1
 
@@ -121,5 +121,5 @@ def _count_app(tally: _Tally, pod: core.Pod, container: core.Container, status: 
     tally.stopped += 1
     if status.state.terminated is not None and ended.exit_code == 0:
         tally.succeeded += 1
-    if not restarts.restarts_after(pod, container, ended.exit_code) and ended.reason != RESTARTING_ALL:
+    if not restarts_after(pod, container, ended.exit_code) and ended.reason != RESTARTING_ALL:
         tally.for_good += 1

@@ -28,6 +28,7 @@ from agent.pods.plans import (
     View,
 )
 from api import core_v1 as core
+from api.pod_restarts import asks_to_restart_all, init_restarts_after, restarts_after
 from api.pods import AnyContainer, is_restartable_init
 
 
@@ -135,16 +136,16 @@ class _Planner:
         if last is None:
             # A pod that never restarts must not get a late container into a second sandbox.
             other_ran = any(self._runtime.container(one.name) for one in self._pod.spec.containers)
-            return not other_ran or restarts.restarts_after(self._pod, container, 1)
+            return not other_ran or restarts_after(self._pod, container, 1)
         exit_code = last.exit_code if last.state is ContainerState.EXITED else 137
-        return restarts.restarts_after(self._pod, container, exit_code)
+        return restarts_after(self._pod, container, exit_code)
 
     def _init_failed_for_good(self) -> bool:
         for container in self._pod.spec.init_containers:
             last = self._runtime.container(container.name)
             if last is None or is_restartable_init(container) or last.state is not ContainerState.EXITED:
                 continue
-            if last.exit_code != 0 and not restarts.init_restarts_after(self._pod, container, last.exit_code):
+            if last.exit_code != 0 and not init_restarts_after(self._pod, container, last.exit_code):
                 return True
         return False
 
@@ -159,7 +160,7 @@ class _Planner:
         for container in [*self._pod.spec.init_containers, *self._pod.spec.containers]:
             last = self._runtime.container(container.name)
             ended = last is not None and last.state is ContainerState.EXITED
-            if last is not None and ended and restarts.asks_to_restart_all(container, last.exit_code):
+            if last is not None and ended and asks_to_restart_all(container, last.exit_code):
                 self._hold_back(container, last)
         if self._waits:
             return []
@@ -217,7 +218,7 @@ class _Planner:
         if one.state is ContainerState.EXITED:
             if one.exit_code == 0:
                 return True
-            if not restarts.init_restarts_after(self._pod, container, one.exit_code):
+            if not init_restarts_after(self._pod, container, one.exit_code):
                 return None
         if one.state is ContainerState.UNKNOWN:
             self._stop_unknown(one, "Init container")
@@ -257,7 +258,7 @@ class _Planner:
 
     def _running_app_container(self, container: core.Container, one: ObservedContainer) -> bool:
         reason = self._view.failed.get(one.id)
-        restart = restarts.restarts_after(self._pod, container, 137)
+        restart = restarts_after(self._pod, container, 137)
         if one.hash and one.hash != container_hash(container):
             # The spec asks for another container: its restart policy has no say.
             reason, restart = KillReason.CHANGED, True

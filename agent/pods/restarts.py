@@ -1,7 +1,7 @@
-"""Whether a container that ended starts again, and when.
+"""Which containers are due to start, and when.
 
-Restart policies of pod and container with their rules (KEP-5307), and the arithmetic of CrashLoopBackOff: 10 s,
-doubled at each restart, at most 5 min, forgotten once a container has run for 10 min. Pure.
+Whether one starts again at all is in `api.pod_restarts`. Here is the arithmetic of CrashLoopBackOff: 10 s, doubled at
+each restart, at most 5 min, forgotten once a container has run for 10 min. Pure.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from agent.pods.observed import ContainerState, ObservedContainer, ObservedPod
 from api import core_v1 as core
-from api.pods import AnyContainer, is_restartable_init
+from api.pod_restarts import asks_to_restart_all, restarts_after
+from api.pods import AnyContainer
 
 FIRST_DELAY = 10.0
 LONGEST_DELAY = 300.0
 FORGET_AFTER = 2 * LONGEST_DELAY
-
-RESTART_ALL = "RestartAllContainers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +28,6 @@ class Backoff:
     since: float
 
 
-def restarts_after(pod: core.Pod, container: AnyContainer, exit_code: int) -> bool:
-    """Whether a container that ended with `exit_code` is to run again: its rules, else its own policy, else the
-    pod's.
-    """
-    if _matching_action(container, exit_code):
-        return True
-    policy = getattr(container, "restart_policy", None) or pod.spec.restart_policy or "Always"
-    if policy == "OnFailure":
-        return exit_code != 0
-    return bool(policy == "Always")
-
-
-def init_restarts_after(pod: core.Pod, container: core.Container, exit_code: int) -> bool:
-    """The same for a failed regular init container, for which the pod's Always means: until it succeeds."""
-    return is_restartable_init(container) or (exit_code != 0 and restarts_after(pod, container, exit_code))
-
-
-def asks_to_restart_all(container: AnyContainer, exit_code: int) -> bool:
-    """Whether this end of this container starts the whole pod anew in its sandbox (KEP-5532)."""
-    return _matching_action(container, exit_code) == RESTART_ALL
-
-
 def restart_of_all_due(pod: core.Pod, observed: ObservedPod) -> bool:
     """Whether some container has ended in a way that starts the whole pod anew (KEP-5532)."""
     return any(
@@ -59,22 +36,6 @@ def restart_of_all_due(pod: core.Pod, observed: ObservedPod) -> bool:
         and asks_to_restart_all(one, last.exit_code)
         for one in [*pod.spec.init_containers, *pod.spec.containers]
     )
-
-
-def may_restart_all(pod: core.Pod) -> bool:
-    """Whether any container has a rule that could start the whole pod anew."""
-    containers = [*pod.spec.init_containers, *pod.spec.containers]
-    return any(rule.action == RESTART_ALL for one in containers for rule in one.restart_policy_rules)
-
-
-def _matching_action(container: AnyContainer, exit_code: int) -> str:
-    for rule in getattr(container, "restart_policy_rules", []):
-        codes = rule.exit_codes
-        if codes is None:
-            continue
-        if (exit_code in codes.values) == (codes.operator == "In"):
-            return str(rule.action)
-    return ""
 
 
 def due_to_start(pod: core.Pod, container: AnyContainer, observed: ObservedPod) -> bool:

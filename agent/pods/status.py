@@ -23,6 +23,7 @@ from agent.pods.plans import Kind
 from api import core_v1 as core
 from api.codec import deepcopy
 from api.pod_resources import compute_qos_class
+from api.pod_restarts import may_restart_all
 from api.pods import condition_is_true, is_static
 from api.times import Time
 
@@ -143,7 +144,7 @@ def _decide_phase(
 
 def _restarting(pod: core.Pod, runtime: ObservedPod, before: core.PodStatus) -> bool | None:
     """Whether all containers are being started anew: from the end that asks for it until all are there again."""
-    if not restarts.may_restart_all(pod):
+    if not may_restart_all(pod):
         return None
     if restarts.restart_of_all_due(pod, runtime):
         return True

@@ -9,7 +9,8 @@ from api import names
 from api.codec import deepcopy
 from api.fields import WHOLE, FieldErrors, duplicate, forbidden, invalid, not_supported, required
 from api.pod_resources import compute_qos_class, qos_class
-from api.pods import CONFIG_MIRROR, is_mirror, is_restartable_init
+from api.pod_restarts import may_restart_all, restarts_after
+from api.pods import CONFIG_MIRROR, find_container, is_mirror, is_restartable_init
 from api.quantity import Quantity
 from api.validation.addresses import families, validate_address
 from api.validation.checks import complain, immutable, qualified
@@ -186,47 +187,41 @@ def validate_pod_status_update(new: core.Pod, old: core.Pod, out: FieldErrors) -
     if nominated and nominated != old.status.nominated_node_name and (bad := names.dns1123_subdomain(nominated)):
         complain(out, "status.nominatedNodeName", nominated, bad)
     immutable(new.status.qos_class, old.status.qos_class, "status.qosClass", out)
-    sidecars = {container.name for container in old.spec.init_containers if is_restartable_init(container)}
-    policy = old.spec.restart_policy
-    _validate_transitions(new.status.container_statuses, old.status.container_statuses, policy, "container", (), out)
+    _validate_transitions(old, new.status.container_statuses, old.status.container_statuses, "container", out)
     _validate_transitions(
-        new.status.init_container_statuses,
-        old.status.init_container_statuses,
-        policy,
-        "initContainer",
-        sidecars,
-        out,
+        old, new.status.init_container_statuses, old.status.init_container_statuses, "initContainer", out
     )
     _validate_transitions(
+        old,
         new.status.ephemeral_container_statuses,
         old.status.ephemeral_container_statuses,
-        "Never",
         "ephemeralContainer",
-        (),
         out,
     )
     _validate_addresses(new.status, out)
 
 
 def _validate_transitions(
+    pod: core.Pod,
     new: Sequence[core.ContainerStatus],
     old: Sequence[core.ContainerStatus],
-    policy: str,
     sort: str,
-    restartable: Sequence[str] | set[str],
     out: FieldErrors,
 ) -> None:
     """A container that ended for good stays ended."""
-    if policy == "Always":
-        return
     running = {status.name for status in new if status.state.terminated is None}
     for index, status in enumerate(old):
         ended = status.state.terminated
-        if ended is None or status.name in restartable or (ended.exit_code != 0 and policy == "OnFailure"):
-            continue
-        if status.name in running:
+        if ended is not None and status.name in running and not _restarts(pod, status.name, ended.exit_code):
             where = f"status.{sort}Statuses[{index}].state"
             out.append(forbidden(where, "may not be transitioned to non-terminated state"))
+
+
+def _restarts(pod: core.Pod, name: str, exit_code: int) -> bool:
+    container = find_container(pod.spec, name)
+    if not isinstance(container, core.Container):
+        return False
+    return may_restart_all(pod) or restarts_after(pod, container, exit_code)
 
 
 def _validate_addresses(status: core.PodStatus, out: FieldErrors) -> None:

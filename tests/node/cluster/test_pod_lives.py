@@ -110,6 +110,15 @@ def test_restart_policies(kubectl: Kubectl) -> None:
     assert status(kubectl, "always")["phase"] == "Running"
 
 
+def test_a_container_with_rules_of_its_own_starts_again_in_a_pod_that_never_restarts(kubectl: Kubectl) -> None:
+    rules = [{"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]
+    script = "echo run >> /shared/runs; [ $(wc -l < /shared/runs) -ge 2 ] || exit 42"
+    main = container(command=shell(script), restartPolicy="Never", restartPolicyRules=rules, **MOUNTED)
+    kubectl.apply(pod("ruled", main, restartPolicy="Never", **SHARED))
+    kubectl.wait("pod/ruled", "jsonpath={.status.phase}=Succeeded")
+    assert status(kubectl, "ruled")["containerStatuses"][0]["restartCount"] == 1
+
+
 def test_hooks_after_the_start_and_before_the_end(kubectl: Kubectl) -> None:
     hooks = {
         "postStart": {"exec": {"command": shell("echo started > /shared/started")}},

@@ -629,6 +629,31 @@ def test_an_ended_container_stays_ended():
     ]
 
 
+def rule(action: str, code: int) -> dict[str, Any]:
+    return {"action": action, "exitCodes": {"operator": "In", "values": [code]}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "own", "exit_code", "allowed"),
+    [
+        ("Always", {}, 0, True),
+        ("Always", {"restartPolicy": "Never"}, 1, False),
+        ("OnFailure", {}, 1, True),
+        ("OnFailure", {}, 0, False),
+        ("Never", {"restartPolicy": "OnFailure"}, 1, True),
+        ("Never", {"restartPolicy": "Never", "restartPolicyRules": [rule("Restart", 42)]}, 42, True),
+        ("Never", {"restartPolicy": "Never", "restartPolicyRules": [rule("Restart", 42)]}, 1, False),
+        ("Never", {"restartPolicy": "Never", "restartPolicyRules": [rule("RestartAllContainers", 42)]}, 1, True),
+    ],
+)
+def test_an_ended_container_leaves_its_end_as_its_policy_and_rules_allow(policy, own, exit_code, allowed):
+    old, new = pod({"restartPolicy": policy}, own), pod({"restartPolicy": policy}, own)
+    ended = core.ContainerState(terminated=core.ContainerStateTerminated(exit_code=exit_code))
+    old.status.container_statuses = [core.ContainerStatus(name="c", state=ended)]
+    new.status.container_statuses = [core.ContainerStatus(name="c")]
+    assert (validate_status_update(new, old) == []) is allowed
+
+
 def test_status_addresses():
     old, new = pod(), pod()
     new.status.pod_ips = [core.PodIP(ip="10.0.0.1"), core.PodIP(ip="10.0.0.2")]
