@@ -32,6 +32,7 @@ _MODULES = {
     "discovery.k8s.io/v1": "endpoints",
     "events.k8s.io/v1": "events",
     "networking.k8s.io/v1": "networking",
+    "node.k8s.io/v1": "runtime_classes",
     "policy/v1": "policies",
     "rbac.authorization.k8s.io/v1": "rbac",
     "scheduling.k8s.io/v1": "priorities",

@@ -464,6 +464,22 @@ def test_priority_classes():
     assert validate_create(critical) == []
 
 
+def test_runtime_classes():
+    group = "node.k8s.io/v1"
+    sound = make(group, "RuntimeClass", handler="kata", overhead={"podFixed": {"cpu": "10m", "memory": "1Mi"}})
+    assert validate_create(sound) == []
+    scheduling = {"nodeSelector": {"a b": "c"}, "tolerations": [{"operator": "Exists", "value": "x"}]}
+    wrong = make(group, "RuntimeClass", handler="Kata_FC", overhead={"podFixed": {"cpu": "-1"}}, scheduling=scheduling)
+    assert [str(error).split(" must consist")[0] for error in validate_create(wrong)] == [
+        'handler: Invalid value: "Kata_FC": a lowercase RFC 1123 label',
+        'overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0',
+        'scheduling.nodeSelector: Invalid value: "a b": name part',
+        """scheduling.tolerations[0].operator: Invalid value: "x": value must be empty when `operator` is 'Exists'""",
+    ]
+    other = make(group, "RuntimeClass", handler="runc", overhead={"podFixed": {"cpu": "20m"}})
+    assert texts(validate_update(other, sound)) == ['handler: Invalid value: "runc": field is immutable']
+
+
 def test_endpoint_slices():
     group = "discovery.k8s.io/v1"
     piece = make(group, "EndpointSlice", addressType="IPv4", endpoints=[{"addresses": ["::1"]}, {"addresses": []}])
