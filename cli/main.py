@@ -57,7 +57,8 @@ def parser() -> argparse.ArgumentParser:
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """The settings that a command line asks for."""
     given = {
-        "layout": Layout(arguments.data_dir, arguments.config_dir, arguments.run_dir),
+        # Absolute: a node in the background is at home in the root folder.
+        "layout": Layout(*(path.absolute() for path in (arguments.data_dir, arguments.config_dir, arguments.run_dir))),
         "bridge": arguments.bridge,
         "cgroup_root": arguments.cgroup_root,
         "runtime_endpoint": arguments.container_runtime_endpoint,

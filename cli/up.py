@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cli import containerd, lock
 from cli.node_api import NodeApi, NotYet
+from cli.options import misfits, ports_in_use
 from cli.preflight import complaints
 from cli.processes import children, import_common
 from cli.progress import step
@@ -23,18 +24,29 @@ SUPERVISOR_LOG = "supervisor.log"
 
 def up(settings: Settings, *, detach: bool) -> int:
     """Start the node; with `detach` return once it is Ready, else stay until told to stop. Returns the exit code."""
-    found = complaints(settings)
-    if found:
-        for complaint in found:
-            print(f"orlop up: {complaint}", file=sys.stderr)
-        return 1
-    for folder in folders(settings):
-        folder.mkdir(parents=True, exist_ok=True)
+    if found := complaints(settings) or misfits(settings):
+        return _refuse(found)
+    try:
+        for folder in folders(settings):
+            folder.mkdir(parents=True, exist_ok=True)
+        if (pid := lock.holder(settings.layout.lock)) is not None:
+            raise lock.AlreadyRunning(pid)
+    except OSError as error:
+        return _refuse([f"{error.filename}: {error.strerror}"])
+    except lock.AlreadyRunning as running:
+        return _refuse([str(running)])
+    if found := ports_in_use(settings):
+        return _refuse(found)
     try:
         return _detached(settings) if detach else _supervise(settings, None)
     except lock.AlreadyRunning as running:
-        print(f"orlop up: {running}", file=sys.stderr)
-        return 1
+        return _refuse([str(running)])
+
+
+def _refuse(reasons: list[str]) -> int:
+    for reason in reasons:
+        print(f"orlop up: {reason}", file=sys.stderr)
+    return 1
 
 
 def _supervise(settings: Settings, log_folder: Path | None) -> int:
@@ -53,8 +65,6 @@ def _supervise(settings: Settings, log_folder: Path | None) -> int:
 def _detached(settings: Settings) -> int:
     """Have a supervisor in the background, and tell how it goes until the node is Ready."""
     layout = settings.layout
-    if (pid := lock.holder(layout.lock)) is not None:
-        raise lock.AlreadyRunning(pid)
     begun = time.monotonic()
     log = layout.logs / SUPERVISOR_LOG
     if log.exists():
