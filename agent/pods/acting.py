@@ -102,6 +102,13 @@ class Actor:
                 self._world.recorder.event(pod, "Warning", error.reason, message)
             raise ActFailed(f"mount volumes: {error}") from error
         sandbox.pull_secrets = await self._world.volumes.pull_secrets(pod)
+        had = {one.metadata.name for one in sandbox.pull_secrets}
+        if lacking := [one.name for one in pod.spec.image_pull_secrets if one.name and one.name not in had]:
+            text = (
+                f"Unable to retrieve some image pull secrets ({', '.join(lacking)}); "
+                "attempting to pull the image may not succeed."
+            )
+            self._world.recorder.event(pod, "Warning", "FailedToRetrieveImagePullSecret", text)
 
     async def _create_sandbox(self, pod: core.Pod, action: CreateSandbox, sandbox: Sandbox) -> None:
         world = self._world
@@ -114,8 +121,9 @@ class Actor:
             world.recorder.event(pod, "Normal", "SandboxChanged", text)
         try:
             sandbox.id = await world.runtime.create_sandbox(pod, action.attempt)
-        except CriError as error:
-            text = f"Failed to create pod sandbox: {error.status_text}"
+        except (CriError, OSError) as error:
+            cause = error.status_text if isinstance(error, CriError) else f"{error.filename}: {error.strerror}"
+            text = f"Failed to create pod sandbox: {cause}"
             world.recorder.event(pod, "Warning", "FailedCreatePodSandBox", text)
             raise ActFailed(f"create sandbox: {error}") from error
         sandbox.attempt = action.attempt

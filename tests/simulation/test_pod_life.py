@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+
+import pytest
+
 from api import core_v1 as core
 from cri.fake import Program
 from proto import cri_pb2 as cri
@@ -232,6 +236,34 @@ async def test_an_image_that_cannot_be_pulled_shows_in_the_status() -> None:
         await node.create("web")
         await node.until(lambda: _waiting(node, "web") == "ErrImagePull", 30)
         node.images.missing.clear()
+        await node.until(lambda: node.is_ready("web"), 60)
+
+
+async def test_pull_secrets_that_are_not_there_are_named() -> None:
+    async with Simulation() as node:
+        await node.create("web", imagePullSecrets=[{"name": "first"}, {"name": ""}, {"name": "second"}])
+        await node.until(lambda: node.is_ready("web"), 30)
+        text = (
+            "Unable to retrieve some image pull secrets (first, second); attempting to pull the image may not succeed."
+        )
+        assert ("FailedToRetrieveImagePullSecret", text) in node.events("web")
+
+
+async def test_a_sandbox_that_the_host_has_no_place_for_is_told_of_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fails(pod: core.Pod, attempt: int) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device", "/logs/default_web")
+
+    async with Simulation() as node:
+        with monkeypatch.context() as full:
+            full.setattr(node.runtime, "create_sandbox", fails)
+            await node.create("web")
+            told = (
+                "FailedCreatePodSandBox",
+                "Failed to create pod sandbox: /logs/default_web: No space left on device",
+            )
+            await node.until(lambda: told in node.events("web"), 30)
         await node.until(lambda: node.is_ready("web"), 60)
 
 
