@@ -9,7 +9,6 @@ import msgspec
 from api import core_v1 as core
 from api import meta_v1 as meta
 from api import pods
-from api.names import dns1123_label
 from api.pod_resources import compute_qos_class
 from api.times import Time
 from controlplane.apiserver.registry.strategy import Strategy, Write, reset_metadata_for_status
@@ -45,16 +44,6 @@ class PodStrategy(Strategy):
     def prepare_update(self, new: Any, old: Any, write: Write) -> None:
         _mend_grace_period(new.spec)
         super().prepare_update(new, old, write)
-
-    def warn_create(self, obj: Any, write: Write) -> None:
-        pod: core.Pod = obj
-        problems = dns1123_label(pod.metadata.name)
-        if problems and not pod.metadata.generate_name:
-            listed = "[" + " ".join(problems) + "]"
-            write.warn(
-                "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
-                f"a DNS label is recommended: {listed}"
-            )
 
     def prepare_status_update(self, new: Any, old: Any, write: Write) -> None:
         new.spec = old.spec

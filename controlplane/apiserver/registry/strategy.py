@@ -15,6 +15,7 @@ from api import fields
 from api import meta_v1 as meta
 from api.errors import GroupName
 from api.scheme import Resource
+from api.warnings import create_warnings, update_warnings
 from controlplane.apiserver.registry.facts import Facts
 from controlplane.apiserver.registry.reservation import Release
 from controlplane.apiserver.request import User
@@ -62,6 +63,8 @@ class Strategy:
 
     def warn_create(self, obj: Any, write: Write) -> None:
         """Warn of what is valid and yet unwise; asked only once the object has been found valid."""
+        for text in create_warnings(obj):
+            write.warn(text)
 
     def reserve_create(self, obj: Any, write: Write) -> Release | None:
         """Take what the object needs from a common stock (addresses, ports); raises StatusError when there is none."""
@@ -78,6 +81,11 @@ class Strategy:
     def reserve_update(self, new: Any, old: Any, write: Write) -> Release | None:
         """As `reserve_create`, for what an update needs anew."""
         return None
+
+    def warn_update(self, new: Any, old: Any, write: Write) -> None:
+        """As `warn_create`, of what an update changed."""
+        for text in update_warnings(new, old):
+            write.warn(text)
 
     # Update through /status.
 

@@ -158,6 +158,8 @@ async def _apply(
         problems = part.validate(new, old) + strategy.extra_validation(new, old)
         if problems:
             raise errors.invalid(registry.group_kind, meta.name, problems)
+        if part.whole:
+            strategy.warn_update(new, old, write)
         if ends_now(registry, new, old):
             return await _end(registry, entry, new, wanted)
         if new == old:

@@ -268,6 +268,22 @@ async def test_unknown_fields_are_reported_as_asked(api: Harness, mode: str, sta
         )
 
 
+async def test_what_is_unwise_is_warned_of_when_it_is_written(api: Harness) -> None:
+    selector = {"spec": {"template": {"spec": {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}}}}
+    warning = (
+        'spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead'
+    )
+    assert (await api.create(DEPLOYMENTS, deployment("d"))).warnings == []
+    assert (await api.patch(f"{DEPLOYMENTS}/d", selector)).warnings == [warning]
+    assert (await api.patch(f"{DEPLOYMENTS}/d", {"metadata": {"labels": {"a": "b"}}})).warnings == []
+    assert (await api.patch(f"{DEPLOYMENTS}/d/status", {"status": {"replicas": 1}})).warnings == []
+    body = deployment("e")
+    body["spec"]["template"]["spec"] |= selector["spec"]["template"]["spec"]
+    assert (await api.create(f"{DEPLOYMENTS}?dryRun=All", body)).warnings == [warning]
+    body["spec"]["replicas"] = -1
+    assert (await api.create(DEPLOYMENTS, body)).warnings == []
+
+
 async def test_repeated_keys_of_yaml_are_reported_by_line(api: Harness) -> None:
     body = b"kind: ConfigMap\nmetadata:\n  name: a\nzz: 1\ndata:\n  x: '1'\n  x: '2'\ndta: 1\ndata:\n  x: '3'\n"
     strict = await api.request("POST", f"{MAPS}?fieldValidation=Strict", body, content_type="application/yaml")
