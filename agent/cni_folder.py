@@ -2,11 +2,12 @@
 
 Runtimes watch the folder, but not all see all: containerd (2.0 included) reads it anew when a file in it is written,
 renamed or removed, and not when one merely appears, as a symbolic link or a file moved in from elsewhere does. Its
-network then stays down until it is restarted. Knows nothing of what the configuration says.
+network then stays down until it is restarted. Knows nothing of what the configuration says, but that it is JSON.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 
@@ -33,7 +34,9 @@ class CniFolder:
             return f"CNI configuration folder {self._path}: {error.strerror}"
         if not names:
             return f"CNI configuration folder {self._path} has no .conf, .conflist or .json file"
-        return f"CNI configuration file {os.path.join(self._path, names[0])}"
+        file = os.path.join(self._path, names[0])
+        trouble = _trouble(file)
+        return f"CNI configuration file {file}: {trouble}" if trouble else f"CNI configuration file {file}"
 
     def point_at(self) -> None:
         """Have the runtime read the folder anew, once for each state of it. To be called while its network is down.
@@ -54,3 +57,15 @@ class CniFolder:
 
     def _names(self) -> list[str]:
         return sorted(one for one in os.listdir(self._path) if one.endswith(ENDINGS))
+
+
+def _trouble(file: str) -> str:
+    """Why a file cannot be read as a configuration; empty when it can."""
+    try:
+        with open(file, "rb") as opened:
+            json.load(opened)
+    except OSError as error:
+        return error.strerror or str(error)
+    except ValueError as error:
+        return f"not JSON: {error}"
+    return ""

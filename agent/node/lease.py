@@ -51,7 +51,7 @@ class NodeLease:
                 # The copy may be outdated, or the server may have lost it: look anew.
                 self._lease = None
                 if not failing:
-                    log.warning("lease not renewed node=%s error=%s", self._name, error or "no answer in time")
+                    log.warning("lease not renewed node=%s error=%s", self._name, str(error) or "no answer in time")
                 failing = True
                 await self._clock.sleep(backoff.next())
                 continue

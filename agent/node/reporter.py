@@ -34,6 +34,10 @@ UNREADY_CHECK_PERIOD = 1.0
 
 REPORT_PERIOD = 300.0
 RUNTIME_DEADLINE = 5.0
+RUNTIME_PATIENCE = 30.0
+"""Seconds without an answer after which the runtime counts as down, as upstream's: a runtime that is restarted, or slow
+under load, does not take the node out of service.
+"""
 WRITE_DEADLINE = 10.0
 FIRST_RETRY, LONGEST_RETRY = 0.1, 7.0
 IMAGES_PERIOD = 300.0
@@ -97,6 +101,8 @@ class NodeReporter:
         self._on_network = on_network
         self._on_no_network = on_no_network
         self._info: RuntimeInfo | None = None
+        self._answered_at = float("-inf")
+        self._silent = False
         self._known_images: Sequence[core.ContainerImage] = ()
         self._images_at = float("-inf")
         self._reported_at = float("-inf")
@@ -113,7 +119,7 @@ class NodeReporter:
             await self._look()
         self.registered.set()
         while True:
-            await self._pause(CHECK_PERIOD if self._is_ready() else UNREADY_CHECK_PERIOD)
+            await self._pause(CHECK_PERIOD if self._is_ready() and not self._silent else UNREADY_CHECK_PERIOD)
             await self._look()
             if self.node is None:
                 await self._attempt(self._register)
@@ -178,7 +184,7 @@ class NodeReporter:
             async with self._clock.timeout(WRITE_DEADLINE):
                 await step()
         except (StatusError, ClientError, TimeoutError) as error:
-            log.info("node not reported node=%s error=%s", self._identity.name, error or "no answer in time")
+            log.info("node not reported node=%s error=%s", self._identity.name, str(error) or "no answer in time")
             return False
         return True
 
@@ -188,10 +194,14 @@ class NodeReporter:
         try:
             async with self._clock.timeout(RUNTIME_DEADLINE):
                 self._info = await self._runtime.info()
+            self._answered_at = self._clock.monotonic()
+            self._silent = False
         except (CriError, TimeoutError) as error:
-            if before is not None:
-                log.warning("the runtime does not tell its status error=%s", error or "no answer in time")
-            self._info = None
+            if not self._silent:
+                log.warning("the runtime does not tell its status error=%s", str(error) or "no answer in time")
+            self._silent = True
+            if self._clock.monotonic() - self._answered_at >= RUNTIME_PATIENCE:
+                self._info = None
         if self._info is not None and self._info.network_ready and (before is None or not before.network_ready):
             self._on_network()
         elif self._info is not None and not self._info.network_ready:
@@ -202,7 +212,7 @@ class NodeReporter:
                     self._known_images = await self._images()
                 self._images_at = self._clock.monotonic()
             except (CriError, TimeoutError) as error:
-                log.info("the runtime does not list its images error=%s", error or "no answer in time")
+                log.info("the runtime does not list its images error=%s", str(error) or "no answer in time")
 
     def _status(self, previous: core.NodeStatus) -> tuple[core.NodeStatus, list[str]]:
         identity, machine = self._identity, self._machine

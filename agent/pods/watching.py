@@ -125,7 +125,7 @@ class RuntimeWatch:
                 pods = await self._runtime.list_pods()
         except (CriError, TimeoutError) as error:
             if not self._failing:
-                log.warning("the runtime does not list its containers error=%s", error or "no answer in time")
+                log.warning("the runtime does not list its containers error=%s", str(error) or "no answer in time")
             self._failing = True
             return False
         self._failing = False

@@ -161,6 +161,22 @@ async def test_a_runtime_that_answers_nothing_for_three_minutes_makes_the_node_u
         assert set(node.fake.containers) == ids
 
 
+async def test_a_runtime_that_is_away_for_a_moment_leaves_the_node_ready() -> None:
+    async with Simulation() as node:
+        await up(node, "web")
+        since = _ready(node).last_transition_time
+        node.fake.crash()
+        await node.wait(20)
+        node.fake.restart()
+        await node.wait(60)
+        assert _node_ready(node) and _ready(node).last_transition_time == since
+        node.fake.crash()
+        await node.until(lambda: not _node_ready(node), 60)
+        assert _ready(node).message == "container runtime is down"
+        node.fake.restart()
+        await node.until(lambda: _node_ready(node), 10)
+
+
 def _ready(node: Simulation) -> core.NodeCondition:
     return next(one for one in node.node().status.conditions if one.type == "Ready")
 

@@ -28,9 +28,18 @@ def test_the_hint_names_folder_and_file(tmp_path: Path) -> None:
     folder = CniFolder(str(tmp_path))
     assert folder.hint() == f"CNI configuration folder {tmp_path} has no .conf, .conflist or .json file"
     (tmp_path / "20-late.conf").touch()
-    (tmp_path / "10-first.conflist").touch()
+    first = tmp_path / "10-first.conflist"
+    first.write_text("{}")
     (tmp_path / "00-readme").touch()
-    assert folder.hint() == f"CNI configuration file {tmp_path}/10-first.conflist"
+    assert folder.hint() == f"CNI configuration file {first}"
+    first.write_text('{"cniVersion": 1')
+    assert (
+        folder.hint()
+        == f"CNI configuration file {first}: not JSON: Expecting ',' delimiter: line 1 column 17 (char 16)"
+    )
+    first.unlink()
+    first.symlink_to(tmp_path / "nowhere")
+    assert folder.hint() == f"CNI configuration file {first}: No such file or directory"
     assert (
         CniFolder(f"{tmp_path}/none").hint() == f"CNI configuration folder {tmp_path}/none: No such file or directory"
     )
