@@ -1,7 +1,7 @@
 """The plugins that are in force, in upstream's order.
 
-Not here, though upstream has them on: PodSecurity, ResourceQuota, PodTopologyLabels, PersistentVolumeClaimResize, the
-certificate plugins, webhooks and admission policies (later work); and StorageObjectInUseProtection, whose finalizers
+Not here, though upstream has them on: PodSecurity, ResourceQuota, PodTopologyLabels, PersistentVolumeClaimResize,
+webhooks and admission policies (later work); and StorageObjectInUseProtection, whose finalizers
 nobody would remove as long as the controllers behind it do not exist.
 """
 
@@ -10,6 +10,11 @@ from __future__ import annotations
 import random
 
 from client.clock import Clock
+from controlplane.apiserver.admission.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
 from controlplane.apiserver.admission.chain import Admission
 from controlplane.apiserver.admission.default_classes import DefaultIngressClass, DefaultStorageClass
 from controlplane.apiserver.admission.default_toleration_seconds import DefaultTolerationSeconds
@@ -40,6 +45,9 @@ def standard_admission(
             Priority(reader),
             DefaultTolerationSeconds(),
             RuntimeClass(reader),
+            CertificateApproval(authorizer),
+            CertificateSigning(authorizer),
+            CertificateSubjectRestriction(),
             DefaultIngressClass(reader),
             DefaultStorageClass(reader),
             RoleEscalation(EscalationCheck(authorizer)),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cryptography import x509
+
 from api import certificates_v1 as certificates
+from api import fields
 from api.times import Time
 from controlplane.apiserver.registry.strategy import Strategy, Write
 
@@ -23,6 +26,12 @@ class SigningRequestStrategy(Strategy):
         request.spec.groups = list(user.groups)
         request.spec.extra = {key: list(values) for key, values in user.extra.items()}
 
+    def extra_validation(self, new: Any, old: Any | None) -> fields.FieldErrors:
+        """A request that no signer could read is refused at once."""
+        request: certificates.CertificateSigningRequest = new
+        problem = _unreadable(request.spec.request) if old is None and request.spec.request else ""
+        return [fields.invalid("spec.request", request.spec.request, problem)] if problem else []
+
     def prepare_update(self, new: Any, old: Any, write: Write) -> None:
         new.spec = old.spec
         new.status = old.status
@@ -40,6 +49,17 @@ class SigningRequestStrategy(Strategy):
         certificate = old.status.certificate
         new.status.certificate = certificate
         new.status.conditions = _stamped(new.status.conditions, write.now)
+
+
+def _unreadable(pem: bytes) -> str:
+    """Why a request is none, "" if it is one."""
+    if b"-----BEGIN CERTIFICATE REQUEST-----" not in pem:
+        return "PEM block type must be CERTIFICATE REQUEST"
+    try:
+        x509.load_pem_x509_csr(pem)
+    except (ValueError, x509.InvalidVersion) as error:
+        return f"asn1: structure error: {error}"
+    return ""
 
 
 def _stamped(

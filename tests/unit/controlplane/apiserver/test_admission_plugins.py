@@ -6,7 +6,13 @@ import random
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
+from api import certificates_v1 as certificates
+from api import codec
 from api import core_v1 as core
 from api import meta_v1 as meta
 from api import networking_v1 as networking
@@ -389,6 +395,76 @@ async def test_who_names_no_class_gets_the_newest_default() -> None:
     assert (await cluster.admit(CREATE, chosen)).spec.storage_class_name == ""
     ingress = networking.Ingress(metadata=meta.ObjectMeta(name="i", **home))
     assert (await cluster.admit(CREATE, ingress)).spec.ingress_class_name == "web"
+
+
+# ---------------------------------------------------------------- certificates
+
+
+def signing_request(signer: str = "example.com/one", *groups: str) -> certificates.CertificateSigningRequest:
+    organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "bob"), *organizations])
+    key = ec.generate_private_key(ec.SECP256R1())
+    signed = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256())
+    spec = certificates.CertificateSigningRequestSpec(
+        request=signed.public_bytes(serialization.Encoding.PEM), signer_name=signer
+    )
+    return certificates.CertificateSigningRequest(metadata=meta.ObjectMeta(name="r"), spec=spec)
+
+
+def signers_role(verb: str, signer: str) -> tuple[rbac.ClusterRole, rbac.ClusterRoleBinding]:
+    rule = rbac.PolicyRule(
+        verbs=[verb], api_groups=["certificates.k8s.io"], resources=["signers"], resource_names=[signer]
+    )
+    group = "rbac.authorization.k8s.io"
+    return (
+        rbac.ClusterRole(metadata=meta.ObjectMeta(name=verb), rules=[rule]),
+        rbac.ClusterRoleBinding(
+            metadata=meta.ObjectMeta(name=verb),
+            role_ref=rbac.RoleRef(api_group=group, kind="ClusterRole", name=verb),
+            subjects=[rbac.Subject(api_group=group, kind="User", name="alice")],
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("subresource", "verb", "status"),
+    [
+        ("approval", "approve", {"conditions": [{"type": "Approved", "status": "True"}]}),
+        ("status", "sign", {"certificate": "eA=="}),
+    ],
+)
+async def test_a_signer_has_people_of_its_own(subresource: str, verb: str, status: dict[str, Any]) -> None:
+    old, new = signing_request(), signing_request()
+    new.status = codec.from_builtins(status, certificates.CertificateSigningRequestStatus)
+    refused = (
+        '403 certificatesigningrequests.certificates.k8s.io "r" is forbidden: '
+        f'user not permitted to {verb} requests with signerName "example.com/one"'
+    )
+    for roles in ((), signers_role(verb, "example.com/other"), signers_role("attest", "example.com/one")):
+        assert await Cluster(*roles).refusal(UPDATE, new, old, subresource=subresource) == refused
+    for signer in ("example.com/one", "example.com/*"):
+        await Cluster(*signers_role(verb, signer)).admit(UPDATE, new, old, subresource=subresource)
+    # To call it another signer's in passing is no way around.
+    new.spec.signer_name = "example.com/other"
+    other = Cluster(*signers_role(verb, "example.com/other"))
+    assert await other.refusal(UPDATE, new, old, subresource=subresource) == refused
+
+
+async def test_what_a_signer_wrote_may_be_written_again() -> None:
+    await Cluster().admit(UPDATE, signing_request(), signing_request(), subresource="status")
+
+
+async def test_nobody_asks_for_a_certificate_of_the_superusers() -> None:
+    client = "kubernetes.io/kube-apiserver-client"
+    assert await Cluster().refusal(CREATE, signing_request(client, "dev", "system:masters")) == (
+        '403 certificatesigningrequests.certificates.k8s.io "r" is forbidden: '
+        f"use of {client} signer with system:masters group is not allowed"
+    )
+    await Cluster().admit(CREATE, signing_request(client, "dev"))
+    await Cluster().admit(CREATE, signing_request("example.com/one", "system:masters"))
+    unreadable = signing_request(client)
+    unreadable.spec.request = b"no request"
+    await Cluster().admit(CREATE, unreadable)
 
 
 # ---------------------------------------------------------------- escalation

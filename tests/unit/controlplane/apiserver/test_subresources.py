@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from typing import Any
+
+import pytest
 
 from tests.unit.controlplane.apiserver.server_harness import Harness, pod
 
@@ -116,8 +119,6 @@ async def test_access_reviews(api: Harness) -> None:
 
 
 async def test_a_signing_request_names_who_asked(api: Harness) -> None:
-    import base64
-
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -141,6 +142,21 @@ async def test_a_signing_request_names_who_asked(api: Harness) -> None:
     approved = (await api.update(f"{requests}/c/approval", body)).ok
     assert approved["status"]["conditions"][0]["type"] == "Approved"
     assert "certificate" not in approved["status"]
+
+
+@pytest.mark.parametrize(
+    ("pem", "message"),
+    [
+        (b"foo", "PEM block type must be CERTIFICATE REQUEST"),
+        (b"-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n", "asn1: structure error: "),
+    ],
+)
+async def test_a_signing_request_that_nobody_can_read_is_refused(api: Harness, pem: bytes, message: str) -> None:
+    request = base64.b64encode(pem).decode()
+    spec = {"request": request, "signerName": "example.com/one", "usages": ["client auth"]}
+    body = {"metadata": {"name": "c"}, "spec": spec}
+    answer = await api.create("/apis/certificates.k8s.io/v1/certificatesigningrequests", body)
+    assert f'spec.request: Invalid value: "{request}": {message}' in answer.refused(422, "Invalid")
 
 
 async def test_containers_to_debug_with_can_be_added_but_not_changed(api: Harness) -> None:
