@@ -1,4 +1,4 @@
-"""Warnings of what surrounds pods: claims, ingresses, runtime classes."""
+"""Warnings of what surrounds pods: claims, services, ingresses, runtime classes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from api.warnings.claims import claim_warnings
 from api.warnings.node_labels import DEPRECATED
 
 _OLD_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
+_OLD_HINTS = "service.kubernetes.io/topology-aware-hints"
+_TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
 _OLD_INGRESS_CLASS = "kubernetes.io/ingress.class"
 
 
@@ -29,6 +31,27 @@ def _ingress(ingress: networking.Ingress) -> list[str]:
     return []
 
 
+def _service(service: core.Service) -> list[str]:
+    spec = service.spec
+    found: list[str] = []
+    if _OLD_HINTS in service.metadata.annotations:
+        found.append(f"annotation {_OLD_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead")
+    if spec.type == "ClusterIP" and spec.cluster_ip == "None":
+        ignored = (
+            (spec.load_balancer_ip, "loadBalancerIP"),
+            (spec.external_ips, "externalIPs"),
+            (spec.session_affinity != "None", "SessionAffinity"),
+        )
+        found += [f"spec.{name} is ignored for headless services" for given, name in ignored if given]
+    if spec.type == "ExternalName" and spec.external_ips:
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if spec.type != "ExternalName" and spec.external_name:
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.traffic_distribution == "PreferClose":
+        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+    return found
+
+
 def _runtime_class(kind: node.RuntimeClass) -> list[str]:
     selector = {} if kind.scheduling is None else kind.scheduling.node_selector
     return [f"scheduling.nodeSelector: {DEPRECATED[label]}" for label in selector if label in DEPRECATED]
@@ -36,11 +59,13 @@ def _runtime_class(kind: node.RuntimeClass) -> list[str]:
 
 CREATE: dict[type, Callable[[Any], list[str]]] = {
     core.PersistentVolumeClaim: _claim,
+    core.Service: _service,
     networking.Ingress: _ingress,
     node.RuntimeClass: _runtime_class,
 }
 
 UPDATE: dict[type, Callable[[Any, Any], list[str]]] = {
     core.PersistentVolumeClaim: lambda new, old: _claim(new),
+    core.Service: lambda new, old: _service(new),
     node.RuntimeClass: lambda new, old: _runtime_class(new),
 }

@@ -240,3 +240,39 @@ FRACTION = 'resources.requests[storage]: fractional byte value "1500m" is invali
 )  # fmt: skip
 def test_other_kinds(kind: type[Struct], body: dict[str, Any], warnings: list[str]) -> None:
     assert create_warnings(from_builtins(body, kind)) == warnings
+
+
+@pytest.mark.parametrize(
+    ("spec", "warnings"),
+    [
+        ({"type": "ClusterIP", "sessionAffinity": "ClientIP"}, []),
+        (
+            {"type": "ClusterIP", "clusterIP": "None", "sessionAffinity": "ClientIP", "externalIPs": ["192.0.2.1"]},
+            [
+                "spec.externalIPs is ignored for headless services",
+                "spec.SessionAffinity is ignored for headless services",
+            ],
+        ),
+        (
+            {"type": "ExternalName", "externalName": "a.b", "externalIPs": ["192.0.2.1"]},
+            ['spec.externalIPs is ignored when spec.type is "ExternalName"'],
+        ),
+        (
+            {"type": "NodePort", "externalName": "a.b"},
+            ['spec.externalName is ignored when spec.type is not "ExternalName"'],
+        ),
+        (
+            {"type": "ClusterIP", "trafficDistribution": "PreferClose"},
+            ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'],
+        ),
+    ],
+)
+def test_services(spec: dict[str, Any], warnings: list[str]) -> None:
+    service = from_builtins({"spec": spec}, core.Service)
+    assert create_warnings(service) == warnings
+    assert update_warnings(service, service) == warnings
+    service.metadata.annotations["service.kubernetes.io/topology-aware-hints"] = "auto"
+    assert create_warnings(service)[0] == (
+        "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use "
+        "service.kubernetes.io/topology-mode instead"
+    )
