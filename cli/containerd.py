@@ -118,10 +118,17 @@ def answers(layout: Layout) -> bool:
     return True
 
 
-def wait_until_it_answers(layout: Layout, deadline: float = START_DEADLINE) -> None:
-    """Return once containerd serves. Raises ContainerdError after `deadline` seconds."""
+def wait_until_it_answers(
+    layout: Layout, process: subprocess.Popen[bytes], log: Path, deadline: float = START_DEADLINE
+) -> None:
+    """Return once containerd serves. Raises ContainerdError after `deadline` seconds, or when the process ends, with
+    the last line of its log.
+    """
     until = time.monotonic() + deadline
     while not answers(layout):
+        if (code := process.poll()) is not None:
+            words = log.read_text(errors="replace").splitlines()
+            raise ContainerdError(f"start containerd: it ended with {code}: {words[-1] if words else 'no word'}")
         if time.monotonic() > until:
             raise ContainerdError(f"start containerd: no answer on {layout.containerd_socket} after {deadline:g} s")
         time.sleep(0.05)

@@ -114,10 +114,11 @@ def _containerd(settings: Settings) -> Iterator[None]:
     for folder in (layout.run, layout.cni_config, layout.cni_plugins):
         folder.mkdir(parents=True, exist_ok=True)
     containerd.write_configuration(layout)
-    with (layout.run / "containerd.log").open("wb") as log:
+    path = layout.run / "containerd.log"
+    with path.open("wb") as log:
         process = subprocess.Popen(containerd.command(layout), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     try:
-        containerd.wait_until_it_answers(layout)
+        containerd.wait_until_it_answers(layout, process, path)
         yield
     finally:
         process.terminate()
@@ -243,10 +244,15 @@ def _remove_files(settings: Settings, *, purge: bool) -> None:
     mounts = LinuxMounts()
     folders = [layout.run, *((layout.data, layout.config) if purge else ())]
     for folder in folders:
-        left = mounts.points(folder)
+        real = folder.resolve()
+        left = mounts.points(real)
+        if inside := [one for one in left if Path(one) != real]:
+            raise DownError(f"{inside[0]} is still mounted")
         if left:
-            raise DownError(f"{left[0]} is still mounted")
-        if folder.exists():
+            # A disk of its own, which is not ours to unmount: it is given back empty.
+            for one in real.iterdir():
+                shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
+        elif folder.exists():
             shutil.rmtree(folder)
     if not settings.runtime_endpoint:
         containerd.remove_leavings()

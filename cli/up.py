@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,8 @@ def up(settings: Settings, *, detach: bool) -> int:
     try:
         for folder in folders(settings):
             folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                return _refuse([f"{folder}: cannot be written to"])
         if (pid := lock.holder(settings.layout.lock)) is not None:
             raise lock.AlreadyRunning(pid)
     except OSError as error:
@@ -118,6 +121,8 @@ def _fork_daemon(main: Callable[[], int], log: Path) -> int:
             code = main()
         except lock.AlreadyRunning as running:
             print(f"orlop up: {running}", file=sys.stderr)
+        except Exception:  # noqa: BLE001 - the last frame of a process: print and leave, whatever it was
+            traceback.print_exc()
         finally:
             sys.stderr.flush()
             os._exit(code)

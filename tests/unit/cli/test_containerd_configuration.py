@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from cli.capabilities import has_capability
-from cli.containerd import CAP_SYS_RESOURCE, configuration
+from cli.containerd import CAP_SYS_RESOURCE, ContainerdError, configuration, wait_until_it_answers
 from cli.layout import Layout
 
 LAYOUT = Layout(Path("/a/data"), Path("/a/config"), Path("/a/run"))
@@ -42,3 +43,11 @@ def test_a_negative_oom_score_is_not_asked_for_where_the_kernel_would_refuse(res
 def test_capabilities_are_read_from_the_effective_set(mask: str, expected: bool) -> None:
     status = f"Name:\tx\nCapInh:\t0000000000000000\nCapPrm:\t000001ffffffffff\nCapEff:\t{mask}\nCapBnd:\tffff\n"
     assert has_capability(CAP_SYS_RESOURCE, status) is expected
+
+
+def test_a_containerd_that_ends_at_once_is_not_waited_for(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(["sh", "-c", "echo first; echo read-only file system; exit 3"], stdout=output)
+        with pytest.raises(ContainerdError, match="start containerd: it ended with 3: read-only file system"):
+            wait_until_it_answers(Layout(run=tmp_path), process, log)

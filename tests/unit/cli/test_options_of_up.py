@@ -83,6 +83,17 @@ def test_a_folder_that_cannot_be_made_is_named(
     assert capsys.readouterr().err == f"orlop up: {tmp_path}/file/data: {os.strerror(20)}\n"
 
 
+def test_a_folder_that_cannot_be_written_to_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cli.up.complaints", lambda settings: [])
+    # As on a file system that is mounted read-only, which stops root, too.
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path / "config")
+    places = [f"--{name}-dir={tmp_path}/{name}" for name in ("data", "config", "run")]
+    assert main(["up", "--node-ip=127.0.0.1", *places]) == 1
+    assert capsys.readouterr().err == f"orlop up: {tmp_path}/config: cannot be written to\n"
+
+
 def test_a_node_that_runs_is_told_of_before_its_ports_are(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
