@@ -136,8 +136,13 @@ class PodWorker:
         """
         self._wake.set()
         runtime = self.memory.runtime
-        if self._pass is not None and runtime is not None and self.state is not State.TERMINATED:
+        if self._pass is None or runtime is None or self.state is State.TERMINATED:
+            return
+        try:
             self._syncer.report(self.pod, self.memory, runtime, failure=self._failure)
+        except Exception:
+            # As in a pass: one pod's bug is not to end the others, or the probe that calls.
+            log.exception("verdict not told pod=%s", self._name())
 
     def refresh_volumes(self) -> None:
         """Objects the pod's volumes are made of have changed."""
