@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from api import core_v1 as core
 from api import discovery_v1 as discovery
 from api import names
@@ -101,8 +103,24 @@ def _validate_slice_endpoints(piece: discovery.EndpointSlice, out: FieldErrors) 
             dns_subdomain(endpoint.node_name, f"{where}.nodeName", out)
         if endpoint.hostname is not None:
             dns_label(endpoint.hostname, f"{where}.hostname", out)
-        if endpoint.hints is not None and len(endpoint.hints.for_zones) > _HINTS:
-            out.append(too_many(f"{where}.hints", len(endpoint.hints.for_zones), _HINTS))
+        if endpoint.hints is not None:
+            zones = [zone.name for zone in endpoint.hints.for_zones]
+            _validate_hints(zones, f"{where}.hints.forZones", names.label_value, out)
+            nodes = [node.name for node in endpoint.hints.for_nodes]
+            _validate_hints(nodes, f"{where}.hints.forNodes", names.dns1123_subdomain, out)
+
+
+def _validate_hints(hinted: list[str], path: str, rule: Callable[[str], names.Messages], out: FieldErrors) -> None:
+    if len(hinted) > _HINTS:
+        out.append(too_many(path, len(hinted), _HINTS))
+        return
+    seen: set[str] = set()
+    for index, name in enumerate(hinted):
+        where = f"{path}[{index}].name"
+        if name in seen:
+            out.append(duplicate(where, name))
+        seen.add(name)
+        complain(out, where, name, rule(name))
 
 
 def _validate_slice_address(address: str, type_: str, path: str, out: FieldErrors) -> None:

@@ -490,6 +490,20 @@ def test_endpoint_slices():
     ]
 
 
+def test_hints_of_endpoints_name_zones_and_nodes_once():
+    hints = {"forZones": [{"name": "a"}, {"name": "a"}, {"name": "a b"}], "forNodes": [{"name": "N"}]}
+    endpoints = [{"addresses": ["192.0.2.1"], "hints": hints}, {"addresses": ["192.0.2.1"]}]
+    piece = make("discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4", endpoints=endpoints)
+    assert [(error.path, error.kind.name) for error in validate_create(piece)] == [
+        ("endpoints[0].hints.forZones[1].name", "DUPLICATE"),
+        ("endpoints[0].hints.forZones[2].name", "INVALID"),
+        ("endpoints[0].hints.forNodes[0].name", "INVALID"),
+    ]
+    hints["forZones"] = [{"name": f"z{number}"} for number in range(9)]
+    piece = make("discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4", endpoints=endpoints[:1])
+    assert texts(validate_create(piece))[0] == ("endpoints[0].hints.forZones: Too many: 9: must have at most 8 items")
+
+
 def test_jobs_restart_on_failure_at_most():
     job = make("batch/v1", "Job", spec={"manualSelector": True, "selector": SELECTOR, "template": TEMPLATE})
     assert texts(validate_create(job)) == [
