@@ -22,6 +22,8 @@ from tests.unit.controlplane.apiserver.server_harness import (
 MAPS = "/api/v1/namespaces/test/configmaps"
 PODS = "/api/v1/namespaces/test/pods"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/test/deployments"
+OTHER_CLAIM = {"apiGroup": None, "kind": "PersistentVolumeClaim", "name": "other"}
+PICTURE = {"apiGroup": "pictures.io", "kind": "Picture", "name": "mine"}
 
 
 def deployment(name: str, **spec: object) -> dict[str, Any]:
@@ -83,6 +85,29 @@ async def test_a_volume_says_since_when_it_is_in_its_phase(api: Harness) -> None
     assert available["lastPhaseTransitionTime"] > began
     told = await report(phase="Bound", lastPhaseTransitionTime="2001-01-01T00:00:00Z")
     assert told["lastPhaseTransitionTime"] == "2001-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({"dataSource": OTHER_CLAIM}, {"dataSource": OTHER_CLAIM, "dataSourceRef": OTHER_CLAIM}),
+        ({"dataSourceRef": PICTURE}, {"dataSource": PICTURE, "dataSourceRef": PICTURE}),
+        ({"dataSource": PICTURE}, {"dataSource": None, "dataSourceRef": None}),
+        ({"dataSourceRef": OTHER_CLAIM | {"namespace": "other"}}, {"dataSource": None, "dataSourceRef": None}),
+    ],
+)
+async def test_what_fills_a_claim_is_said_in_both_fields(
+    api: Harness, said: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    claims = "/api/v1/namespaces/test/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    made = (await api.create(claims, {"metadata": {"name": "c"}, "spec": spec | said})).ok.json
+    assert {name: made["spec"].get(name) for name in kept} == kept
+    changed = made | {
+        "metadata": made["metadata"] | {"labels": {"a": "b"}},
+        "spec": spec | said | {"volumeMode": "Filesystem"},
+    }
+    assert (await api.update(f"{claims}/c", changed)).ok["spec"] == made["spec"]
 
 
 async def test_a_node_reports_its_status_along(api: Harness) -> None:
