@@ -1,4 +1,4 @@
-"""Warnings of what surrounds pods: claims, services, ingresses, runtime classes."""
+"""Warnings of what surrounds pods: volumes, claims and their classes, services, ingresses, runtime classes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 from api import core_v1 as core
 from api import networking_v1 as networking
 from api import node_v1 as node
+from api import storage_v1 as storage
 from api.warnings.claims import claim_warnings
 from api.warnings.node_labels import DEPRECATED
+from api.warnings.volumes import volume_warnings
 
 _OLD_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 _OLD_HINTS = "service.kubernetes.io/topology-aware-hints"
@@ -23,6 +25,19 @@ def _claim(claim: core.PersistentVolumeClaim) -> list[str]:
         advice = 'deprecated since v1.8; use "storageClassName" attribute instead'
         found.append(f"metadata.annotations[{_OLD_STORAGE_CLASS}]: {advice}")
     return [*found, *claim_warnings(claim.spec, "spec")]
+
+
+def _volume(volume: core.PersistentVolume) -> list[str]:
+    return list(volume_warnings(volume))
+
+
+def _storage_class(storage_class: storage.StorageClass) -> list[str]:
+    return [
+        f"allowedTopologies[{index}].matchLabelExpressions[{position}].key: {DEPRECATED[expression.key]}"
+        for index, term in enumerate(storage_class.allowed_topologies)
+        for position, expression in enumerate(term.match_label_expressions)
+        if expression.key in DEPRECATED
+    ]
 
 
 def _ingress(ingress: networking.Ingress) -> list[str]:
@@ -58,14 +73,18 @@ def _runtime_class(kind: node.RuntimeClass) -> list[str]:
 
 
 CREATE: dict[type, Callable[[Any], list[str]]] = {
+    core.PersistentVolume: _volume,
     core.PersistentVolumeClaim: _claim,
     core.Service: _service,
+    storage.StorageClass: _storage_class,
     networking.Ingress: _ingress,
     node.RuntimeClass: _runtime_class,
 }
 
 UPDATE: dict[type, Callable[[Any, Any], list[str]]] = {
+    core.PersistentVolume: lambda new, old: _volume(new),
     core.PersistentVolumeClaim: lambda new, old: _claim(new),
     core.Service: lambda new, old: _service(new),
+    storage.StorageClass: lambda new, old: _storage_class(new),
     node.RuntimeClass: lambda new, old: _runtime_class(new),
 }

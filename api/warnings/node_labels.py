@@ -25,13 +25,14 @@ def affinity_warnings(affinity: core.NodeAffinity, path: str) -> Iterator[str]:
     if required is not None:
         where = f"{path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
         for index, term in enumerate(required.node_selector_terms):
-            yield from _term_warnings(term, f"{where}[{index}]", values=False)
+            yield from term_warnings(term, f"{where}[{index}]", values=False)
     where = f"{path}.preferredDuringSchedulingIgnoredDuringExecution"
     for index, preferred in enumerate(affinity.preferred_during_scheduling_ignored_during_execution):
-        yield from _term_warnings(preferred.preference, f"{where}[{index}].preference", values=True)
+        yield from term_warnings(preferred.preference, f"{where}[{index}].preference", values=True)
 
 
-def _term_warnings(term: core.NodeSelectorTerm, path: str, *, values: bool) -> Iterator[str]:
+def term_warnings(term: core.NodeSelectorTerm, path: str, *, values: bool) -> Iterator[str]:
+    """What to say of a term's labels, and of their values where validation has left those alone."""
     for index, expression in enumerate(term.match_expressions):
         where = f"{path}.matchExpressions[{index}]"
         if message := DEPRECATED.get(expression.key):

@@ -12,6 +12,7 @@ from api.validation.security import visit_containers
 from api.warnings.claims import claim_warnings
 from api.warnings.fractions import fraction_warning
 from api.warnings.node_labels import DEPRECATED, affinity_warnings
+from api.warnings.volumes import OLD_VOLUMES
 
 _NO_SELECTOR = "a null labelSelector results in matching no pod"
 
@@ -26,18 +27,6 @@ _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _APPARMOR_CONTAINER = "container.apparmor.security.beta.kubernetes.io/"
 _APPARMOR = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 
-# By attribute of a volume: its name in JSON, and what became of it.
-_OLD_VOLUMES = {
-    "photon_persistent_disk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
-    "git_repo": ("gitRepo", "deprecated in v1.11"),
-    "scale_io": ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-    "flocker": ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
-    "storageos": ("storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-    "quobyte": ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
-    "glusterfs": ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-    "cephfs": ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-    "rbd": ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
-}
 _BYTES = ("memory", "ephemeral-storage")
 
 
@@ -119,7 +108,7 @@ def _annotation_warnings(
 def _volume_warnings(volumes: Sequence[core.Volume], path: str) -> Iterator[str]:
     tokens: set[str] = set()
     for index, volume in enumerate(volumes):
-        for attribute, (name, message) in _OLD_VOLUMES.items():
+        for attribute, (name, message) in OLD_VOLUMES.items():
             if getattr(volume, attribute) is not None:
                 yield f"{path}[{index}].{name}: {message}"
         if volume.ephemeral is not None and volume.ephemeral.volume_claim_template is not None:

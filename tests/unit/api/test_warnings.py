@@ -11,6 +11,7 @@ from api import batch_v1 as batch
 from api import core_v1 as core
 from api import networking_v1 as networking
 from api import node_v1 as node
+from api import storage_v1 as storage
 from api.codec import from_builtins
 from api.declarations import Struct
 from api.warnings import create_warnings, update_warnings
@@ -232,6 +233,26 @@ FRACTION = 'resources.requests[storage]: fractional byte value "1500m" is invali
             'deprecated since v1.8; use "storageClassName" attribute instead',
             f"spec.{FRACTION}",
         ]),
+        (core.PersistentVolume, {
+            "metadata": {"annotations": {"volume.beta.kubernetes.io/mount-options": "ro"}},
+            "spec": {
+                "persistentVolumeReclaimPolicy": "Recycle",
+                "storageos": {},
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+                    {"key": OLD_OS, "operator": "Exists"},
+                ]}]}},
+            },
+        }, [
+            "metadata.annotations[volume.beta.kubernetes.io/mount-options]: "
+            'deprecated since v1.31; use "mountOptions" attribute instead',
+            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended "
+            "approach is to use dynamic provisioning.",
+            f"spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: {OLD_OS} is {USE_OS}",
+            "spec.storageOS: deprecated in v1.22, non-functional in v1.25+",
+        ]),
+        (storage.StorageClass, {
+            "provisioner": "a.io", "allowedTopologies": [{"matchLabelExpressions": [{"key": OLD_OS, "values": ["a"]}]}],
+        }, [f"allowedTopologies[0].matchLabelExpressions[0].key: {USE_OS}"]),
         (networking.Ingress, {"metadata": {"annotations": {"kubernetes.io/ingress.class": "a"}}}, [
             "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead",
         ]),
