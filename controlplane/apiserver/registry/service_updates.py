@@ -58,7 +58,9 @@ def let_go(new: core.Service, old: core.Service) -> None:
             spec.ip_families = []
         if spec.ip_family_policy == before.ip_family_policy:
             spec.ip_family_policy = None
-    if has_node_ports(before) and not has_node_ports(spec) and _node_ports(spec) == _node_ports(before):
+    # A balancer's node ports stay when it is told to allocate none: whoever wants them gone takes them out.
+    closing = before.type in WITH_NODE_PORTS and spec.type not in WITH_NODE_PORTS
+    if closing and _node_ports(spec) == _node_ports(before):
         for port in spec.ports:
             port.node_port = 0
     unchecked = needs_health_check(before) and not needs_health_check(spec)

@@ -144,6 +144,14 @@ async def test_node_ports_follow_the_names_of_their_ports(api: Harness) -> None:
     assert swapped[0]["nodePort"] not in (0, b)
 
 
+async def test_a_balancer_keeps_its_node_ports_until_they_are_taken_out(api: Harness) -> None:
+    made = (await api.create(SERVICES, service("s", type="LoadBalancer"))).ok["spec"]["ports"]
+    without = {"spec": {"allocateLoadBalancerNodePorts": False}}
+    assert (await api.patch(f"{SERVICES}/s", without)).ok["spec"]["ports"] == made
+    bare = service("s", type="LoadBalancer", allocateLoadBalancerNodePorts=False)
+    assert "nodePort" not in (await api.update(f"{SERVICES}/s", bare)).ok["spec"]["ports"][0]
+
+
 async def test_node_ports(api: Harness) -> None:
     first = (await api.create(SERVICES, service("a", type="NodePort"))).ok["spec"]["ports"][0]["nodePort"]
     assert 30000 <= first <= 32767
