@@ -20,7 +20,9 @@ from api import core_v1 as core
 
 MOST_REDIRECTS = 10
 LARGEST_ANSWER = 10 * 1024
-"""Bytes of an answer that are read."""
+"""Bytes of an answer's body that are read."""
+LARGEST_HEADER = 1 << 20
+"""Bytes of one header that are borne: some programs put whole sessions into a cookie."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _CONNECT = frozenset(
@@ -74,6 +76,8 @@ async def get(action: core.HTTPGetAction, host: str, port: int, agent: str) -> A
         timeout=aiohttp.ClientTimeout(total=None),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
+        max_line_size=LARGEST_HEADER,
+        max_field_size=LARGEST_HEADER,
         skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding"),
     ) as session:
         for _ in range(MOST_REDIRECTS):

@@ -133,6 +133,13 @@ class TestHttp:
         assert headers["Host"] == "web" and headers["X"] == "1"
         assert headers["User-Agent"].startswith("kube-probe/1.36") and headers["Accept"] == "*/*"
 
+    async def test_large_headers_are_borne(self) -> None:
+        async def answer(request: web.BaseRequest) -> web.Response:
+            return web.Response(headers={"Set-Cookie": "session=" + "x" * 100_000})
+
+        async with served(answer) as port:
+            assert await Asked()(probe(httpGet={"port": port}), target())
+
     async def test_a_port_may_go_by_its_name(self) -> None:
         async def answer(request: web.BaseRequest) -> web.Response:
             return web.Response()
