@@ -303,6 +303,7 @@ def test_every_request_gets_a_well_formed_answer(runner: Any, request: tuple[str
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(request=st.one_of(spoilt(), spoilt(), requests()))
 def test_every_request_gets_a_well_formed_answer_at_length(
