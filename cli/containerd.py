@@ -6,7 +6,6 @@ that is already on the host is left alone. Knows nothing of Kubernetes.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -144,16 +143,6 @@ def ensure_system_images(layout: Layout) -> None:
         return
     write_system_images(layout.system_images)
     _ctr(layout, "images", "import", str(layout.system_images), deadline=IMPORT_DEADLINE)
-
-
-def shim_socket(address: str, sandbox: str) -> Path:
-    """Where the shim of a sandbox listens that was started by the containerd at `address`.
-
-    A shim removes its socket when it ends in order; one that is killed leaves it. Source: containerd, pkg/shim
-    (the name is a digest of what the shim is told at its start).
-    """
-    told = os.path.join(address, NAMESPACE, sandbox)
-    return Path("/run/containerd/s", hashlib.sha256(told.encode()).hexdigest())
 
 
 def remove_leavings() -> None:

@@ -22,7 +22,7 @@ from agent.resources.kernel import look_up
 from agent.volumes.kernel import LinuxMounts
 from agent.volumes.layout import pod_uids
 from agent.volumes.removing import unmount_all
-from cli import cni_cache, containerd, lock
+from cli import cni_cache, containerd, lock, shims
 from cli.progress import step
 from cli.settings import Settings
 from cni.bridge.removing import remove_network
@@ -94,7 +94,8 @@ def _stop_pods(settings: Settings) -> None:
         with _containerd(settings):
             left = asyncio.run(_remove_sandboxes(settings.endpoint, None))
     finally:
-        _kill_shims(settings)
+        # Those that outlived their pods.
+        shims.end(settings.layout, shims.running(settings.layout))
         _forget_attachments(owner)
     for each in left:
         print(f"orlop down: {each}; its processes and network were removed all the same", file=sys.stderr)
@@ -189,22 +190,6 @@ def _forget_attachments(owner: cni_cache.Owner) -> None:
             failures.append(str(error))
     if failures:
         raise DownError("; ".join(failures))
-
-
-def _kill_shims(settings: Settings) -> None:
-    """End shims that outlived their pods: those that were started for our containerd's socket."""
-    address = str(settings.layout.containerd_socket).encode()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            argv = (entry / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue  # it has ended meanwhile
-        if b"containerd-shim" in os.path.basename(argv[0]) and address in argv:
-            os.kill(int(entry.name), signal.SIGKILL)
-            sandbox = argv[argv.index(b"-id") + 1].decode()
-            containerd.shim_socket(address.decode(), sandbox).unlink(missing_ok=True)
 
 
 # ------------------------------------------------------- what pods leave

@@ -10,7 +10,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable
 
-from cli import containerd
+from cli import containerd, shims
 from cli.memory import keep_giving_back
 from cli.settings import Settings
 from cli.supervisor import Child
@@ -48,6 +48,7 @@ def _containerd(settings: Settings) -> Child:
     argv = containerd.command(layout)
 
     def main() -> int:
+        shims.end_idle(layout)
         os.execv(argv[0], argv)
 
     def ready() -> bool:
