@@ -23,6 +23,7 @@ from agent.volumes.kernel import LinuxMounts
 from agent.volumes.layout import pod_uids
 from agent.volumes.removing import unmount_all
 from cli import cni_cache, containerd, lock, shims
+from cli.parenthood import die_with_parent
 from cli.progress import step
 from cli.settings import Settings
 from cni.bridge.removing import remove_network
@@ -117,7 +118,10 @@ def _containerd(settings: Settings) -> Iterator[None]:
     containerd.write_configuration(layout)
     path = layout.run / "containerd.log"
     with path.open("wb") as log:
-        process = subprocess.Popen(containerd.command(layout), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        # A second one, of a second `orlop down` after this one was killed, would wait for the first one's files.
+        process = subprocess.Popen(
+            containerd.command(layout), stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent
+        )
     try:
         containerd.wait_until_it_answers(layout, process, path)
         yield

@@ -23,7 +23,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PR_SET_PDEATHSIG = 1
+from cli.parenthood import die_with_parent
+
 PR_SET_NAME = 15
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 # Seconds. The limit is low, since the node is without the process until then; one that fails at its start costs some
@@ -102,7 +103,7 @@ class Supervisor:
     def _become(self, child: Child) -> None:
         code = 1
         try:
-            _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+            die_with_parent()
             _libc.prctl(PR_SET_NAME, f"orlop-{child.name}"[:15].encode())
             if self.log_folder is not None:
                 redirect_output(self.log_folder / f"{child.name}.log")

@@ -110,23 +110,30 @@ class Installation:
         assert process.returncode == 0, f"{said}\n{self.log_tails()}"
         return said
 
+    def start_down(self, *options: str) -> subprocess.Popen[str]:
+        """`orlop down`, not waited for."""
+        return subprocess.Popen(
+            self._command("down", *options),
+            cwd=ROOT,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
     def down(self, *, purge: bool = True, foreign_runtime: str = "") -> str:
         """`orlop down`; raises Leftovers when something of the node is still there."""
         before = Footprint.of(self)
         options = ["--purge"] if purge else []
         options += [f"--container-runtime-endpoint={foreign_runtime}"] if foreign_runtime else []
-        done = subprocess.run(
-            self._command("down", *options),
-            cwd=ROOT,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=DOWN_SECONDS,
-            check=False,
-        )
-        said = done.stdout + done.stderr
-        assert done.returncode == 0, said
+        with self.start_down(*options) as process:
+            try:
+                said, _ = process.communicate(timeout=DOWN_SECONDS)
+            except BaseException:
+                process.kill()
+                raise
+        assert process.returncode == 0, said
         left = before.remaining(self)
         left += [f"folder {path}" for path in (self.run, *((self.data, self.config) if purge else ())) if path.exists()]
         if left:

@@ -209,6 +209,28 @@ def test_down_leaves_nothing_of_sandboxes_that_were_being_made() -> None:
     assert attached() - before == set()
 
 
+def test_down_goes_on_where_another_was_killed() -> None:
+    """Killed while it asks a containerd of its own to let go of the pods: which must not stay behind it."""
+    with running() as one:
+        one.kubectl.apply(deployment("web", 2))
+        one.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        with one.start_down() as process:
+            containerd = eventually(
+                lambda: child_named(process.pid, "containerd"), "a containerd of its own", 60.0, 0.01
+            )
+            process.kill()
+        eventually(lambda: containerd not in node_processes(one), "the end of that containerd", 30.0)
+
+
+def child_named(parent: int, name: str) -> int:
+    """The process id of a child of `parent` that runs the program `name`, 0 if there is none."""
+    for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if Path("/proc", child, "comm").read_text().strip() == name:
+                return int(child)
+    return 0
+
+
 def attached() -> set[Path]:
     """What runtimes remember of sandboxes that were attached to a network."""
     return set(Path("/var/lib/cni/results").glob("*"))
