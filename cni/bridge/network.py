@@ -264,6 +264,11 @@ class BridgeNetwork:
         if failures:
             raise PluginFailure(f"collect garbage of {config.name}", "; ".join(failures), code=FAILED_GC)
 
+    def mend(self) -> None:
+        """Put the packet filter back after somebody has flushed it. Raises NftablesError, OSError."""
+        with self.leases.locked():
+            self._restore_filter(self.leases.all())
+
     def _restore_filter(self, leases: Iterable[Lease]) -> None:
         open_ports = [(lease.address, ports_of(lease)) for lease in leases]
         self.kernel.filter(filtering.setup(self.config) + filtering.restore(self.config, open_ports))

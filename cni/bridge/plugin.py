@@ -5,10 +5,12 @@ Used alike by the agent's service and by the program that does the work itself w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from cni.bridge import config as configs
+from cni.bridge.config import NetworkConfig
+from cni.bridge.filtering import table_name
 from cni.bridge.network import BridgeNetwork
 from cni.environment import COMMANDS
 from cni.errors import CniError, IOFailure
@@ -23,6 +25,17 @@ class Plugin:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._prepared: set[str] = set()
+        self._served: dict[str, NetworkConfig] = {}
+        """The configuration last served, by the name of the table in the packet filter that came of it."""
+
+    def mend(self, tables: Collection[str] | None) -> list[str]:
+        """Put back which of these tables in the packet filter are ours (None: all); returns their names. Raises
+        NftablesError, OSError.
+        """
+        mended = [name for name in self._served if tables is None or name in tables]
+        for name in mended:
+            BridgeNetwork(self._kernel, self._served[name], self._prepared).mend()
+        return mended
 
     def serve(self, name: str, environment: Mapping[str, str], stdin: bytes) -> tuple[int, bytes]:
         """Do what a call under the program name `name` asks; returns exit code and standard output. Never raises."""
@@ -32,6 +45,7 @@ class Plugin:
     def _bridge(self, request: Request) -> dict[str, Any] | None:
         call = request.call
         config = configs.parse(request.config, opens_ports=call.command in ("ADD", "CHECK"))
+        self._served[table_name(config.bridge)] = config
         network = BridgeNetwork(self._kernel, config, self._prepared)
         match call.command:
             case "ADD":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import urllib.request
 from pathlib import Path
 
@@ -43,6 +44,26 @@ def test_pods_reach_each_other_and_the_host_reaches_them(kubectl: Kubectl, node:
     assert answer == "server"
     assert ip(kubectl, "client") in own or kubectl.get("pod", "client")["status"]["podIP"] in own
     assert route.startswith(f"default via {node.pod_cidr.rpartition('.')[0]}.1")
+
+
+def test_host_ports_survive_a_flush_of_the_packet_filter(kubectl: Kubectl, node: Installation) -> None:
+    (port,) = free_ports(1)
+    kubectl.apply(web("first", ports=[{"containerPort": 8080, "hostPort": port}]))
+    kubectl.wait("pod/first", "condition=Ready")
+    host = kubectl.field("pod/first", ".status.hostIP")
+    assert fetch(host, port) == "first"
+    # As much of `nft flush ruleset` as concerns nobody else on this machine.
+    table = f"orlop-{node.bridge}"
+    subprocess.run(["nft", "delete", "table", "ip", table], check=True, timeout=10)
+
+    def answers() -> bool:
+        try:
+            return fetch(host, port) == "first"
+        except OSError:
+            return False
+
+    eventually(answers, "an answer at the host port", 20)
+    assert f"table={table}" in (node.logs / "agent.log").read_text()
 
 
 def test_host_ports(kubectl: Kubectl, node: Installation) -> None:
