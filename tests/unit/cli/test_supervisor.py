@@ -26,14 +26,20 @@ def note(line):
     with (folder / "story").open("a") as file:
         file.write(line + "\\n")
 
+def note_pid(name):
+    # All at once: the file tells that the child is ready, and is read for the id right after.
+    import os
+    draft = folder / f"{name}.draft"
+    draft.write_text(str(os.getpid()))
+    draft.rename(folder / f"{name}.pid")
+
 def sleeper(name):
     def main():
-        import os
         def leave(*_):
             note(f"{name} leaves")
             sys.exit(0)
         signal.signal(signal.SIGTERM, leave)
-        (folder / f"{name}.pid").write_text(str(os.getpid()))
+        note_pid(name)
         note(f"{name} runs")
         print(f"{name} says hello", flush=True)
         while True:
@@ -41,9 +47,8 @@ def sleeper(name):
     return main
 
 def stubborn():
-    import os
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    (folder / "stubborn.pid").write_text(str(os.getpid()))
+    note_pid("stubborn")
     note("stubborn runs")
     while True:
         time.sleep(60)
