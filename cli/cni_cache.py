@@ -1,8 +1,9 @@
 """What containerd's CNI library keeps of each attachment, at a place that cannot be configured.
 
 A file `<network>-<container>-<interface>` is written after a plugin's ADD and removed after its DEL. When containerd is
-killed while it makes a sandbox, or a plugin fails for good, nobody removes it; and when it is killed between making the
-file and writing to it, the file is empty, and only its name tells whose it is.
+killed while it makes a sandbox, or a plugin fails for good, nobody removes it. It is not written safely, either: when
+containerd is killed between making the file and writing to it, or the power fails soon after, the file is empty. Then
+only its name tells whose it is, and containerd can never take that sandbox down ("unexpected end of JSON input").
 """
 
 from __future__ import annotations
@@ -64,11 +65,22 @@ class CachedResult:
         return self.pod_uid in owner.pods or f'"{owner.state}"' in self.configuration
 
 
-def ours(owner: Owner, folder: Path = RESULTS) -> list[Path]:
-    """The files of the owner's attachments, with all others of the same sandboxes (their loopback names no network)."""
+def ours(owner: Owner, folder: Path = RESULTS) -> list[CachedResult]:
+    """The owner's attachments, with all others of the same sandboxes (their loopback names no network)."""
     results = list(_cached_results(folder))
     containers = {each.container for each in results if each.is_of(owner)}
-    return [each.file for each in results if each.container in containers]
+    return [each for each in results if each.container in containers]
+
+
+def remove_damaged(layout: Layout, folder: Path = RESULTS) -> None:
+    """Remove our damaged files; containerd then takes their sandboxes down by what it knows else. Raises OSError.
+
+    To be called while our containerd does not run: it may be writing them.
+    """
+    for result in ours(Owner.of(layout, set()), folder):
+        if result.damaged:
+            log.warning("event=damaged_cached_result_removed file=%s", result.file)
+            result.file.unlink(missing_ok=True)
 
 
 def _cached_results(folder: Path) -> Iterator[CachedResult]:

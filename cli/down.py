@@ -187,9 +187,9 @@ def _forget_attachments(owner: cni_cache.Owner) -> None:
     Raises DownError naming all that cannot be removed.
     """
     failures = []
-    for file in cni_cache.ours(owner):
+    for result in cni_cache.ours(owner):
         try:
-            file.unlink(missing_ok=True)
+            result.file.unlink(missing_ok=True)
         except OSError as error:
             failures.append(str(error))
     if failures:

@@ -10,7 +10,7 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable
 
-from cli import containerd, shims
+from cli import cni_cache, containerd, shims
 from cli.memory import keep_giving_back
 from cli.settings import Settings
 from cli.supervisor import Child
@@ -49,6 +49,7 @@ def _containerd(settings: Settings) -> Child:
 
     def main() -> int:
         shims.end_idle(layout)
+        cni_cache.remove_damaged(layout)
         os.execv(argv[0], argv)
 
     def ready() -> bool:

@@ -15,7 +15,7 @@ import pytest
 from tests.node.cluster.accounts import balanced, leases
 from tests.node.cluster.bystander import bystander
 from tests.node.cluster.conftest import namespace
-from tests.node.cluster.footprint import cgroups, node_processes
+from tests.node.cluster.footprint import Footprint, cgroups, node_processes
 from tests.node.cluster.installation import Installation, admit_pods, running
 from tests.node.cluster.kubectl import Kubectl
 from tests.node.cluster.manifests import container, deployment, once, pod
@@ -167,6 +167,24 @@ def test_killing_everything_leaks_no_address(mortal: Installation, kubectl: Kube
     before = leases(mortal)
     assert len(before) == 4
     kill_everything(mortal)
+    mortal.up()
+    admit_pods(mortal)
+    eventually(lambda: started_anew(mortal, kubectl, before), "the pods with new sandboxes", 60.0)
+    balanced(mortal)
+
+
+def test_a_runtime_whose_memory_of_its_networks_a_power_cut_emptied_takes_its_sandboxes_down(
+    mortal: Installation, kubectl: Kubectl
+) -> None:
+    """Its CNI library does not see its files onto the disk, and cannot read one that is empty."""
+    kubectl.apply(deployment("web", 4))
+    kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    before = leases(mortal)
+    kept = Footprint.of(mortal).attachments
+    assert len(kept) >= 4
+    kill_everything(mortal)
+    for file in kept:
+        file.write_bytes(b"")
     mortal.up()
     admit_pods(mortal)
     eventually(lambda: started_anew(mortal, kubectl, before), "the pods with new sandboxes", 60.0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.cni_cache import Owner, ours
+from cli.cni_cache import Owner, ours, remove_damaged
 from cli.layout import Layout
 
 STATE = Path("/run/orlop/cni")
@@ -43,7 +43,7 @@ def write(folder: Path, network: str, container: str, uid: str, configuration: d
 
 def names(results: Path, pods: Collection[str] = (), containers: Collection[str] = ()) -> list[str]:
     owner = Owner(set(pods), {"orlop"}, set(containers), STATE)
-    return [file.name for file in ours(owner, results)]
+    return [each.file.name for each in ours(owner, results)]
 
 
 def test_a_network_of_ours_names_its_sandboxes_and_those_name_the_rest(results: Path) -> None:
@@ -68,6 +68,19 @@ def test_what_is_empty_is_known_by_the_name_of_the_network_or_the_sandbox(result
     assert ours_alone <= set(names(results))
     assert not others & set(names(results))
     assert "cni-loopback-box7-lo" in names(results, containers={"box7"})
+
+
+def test_what_is_empty_is_removed_before_it_keeps_a_sandbox_from_being_taken_down(
+    results: Path, tmp_path: Path
+) -> None:
+    layout = Layout(tmp_path / "data", tmp_path / "etc", tmp_path / "run")
+    layout.cni_config.mkdir(parents=True)
+    (layout.cni_config / "10-orlop.conflist").write_text(json.dumps({"name": "orlop", "plugins": [{"type": "bridge"}]}))
+    before = {file.name for file in results.iterdir()}
+    for name in ("orlop-box5-eth0", "cni-loopback-box5-lo", "theirs-box6-eth0"):
+        (results / name).touch()
+    remove_damaged(layout, results)
+    assert {file.name for file in results.iterdir()} == {*before, "theirs-box6-eth0"}
 
 
 def test_without_a_folder_there_are_none(tmp_path: Path) -> None:
