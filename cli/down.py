@@ -116,6 +116,7 @@ def _containerd(settings: Settings) -> Iterator[None]:
     for folder in (layout.run, layout.cni_config, layout.cni_plugins):
         folder.mkdir(parents=True, exist_ok=True)
     containerd.write_configuration(layout)
+    cni_cache.remove_damaged(layout)
     path = layout.run / "containerd.log"
     with path.open("wb") as log:
         # A second one, of a second `orlop down` after this one was killed, would wait for the first one's files.

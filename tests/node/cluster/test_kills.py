@@ -240,6 +240,20 @@ def test_down_goes_on_where_another_was_killed() -> None:
         eventually(lambda: containerd not in node_processes(one), "the end of that containerd", 30.0)
 
 
+def test_down_after_a_power_cut_has_nothing_to_complain_of() -> None:
+    """The node was not started again after the cut that emptied its runtime's memory of its networks."""
+    with running() as one:
+        one.kubectl.apply(deployment("web", 2))
+        one.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        kept = Footprint.of(one).attachments
+        assert len(kept) >= 2
+        kill_everything(one)
+        for file in kept:
+            file.write_bytes(b"")
+        assert "failed to destroy network" not in one.down(purge=False)
+        assert not [file for file in kept if file.exists()]
+
+
 def child_named(parent: int, name: str) -> int:
     """The process id of a child of `parent` that runs the program `name`, 0 if there is none."""
     for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
